@@ -1,0 +1,38 @@
+"""dale minimises functions that are expensive to evaluate, in as few evaluations as possible.
+
+    user's params --space--> unit cube --history--> (X, y)
+                                           |
+            length-scale policy ---+       |       +--- regions
+                                   v       v       v
+                                 model: global GP + local quadratics
+                                           |
+                                      acquisition  (value and slope from mean, spread, best)
+                                           |
+                                        search     (a function and a box; knows no GP)
+                                           |
+                                 proposal + its reason --space--> user's params --> evaluation --> history
+"""
+
+from dale import methods
+from dale.errors import SpaceError, TrialError
+from dale.minimize import minimize
+from dale.optimizer import Optimizer
+from dale.space import Float, Space
+from dale.trial import LocalMinimum, Reason, Result, Trial
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Float",
+    "LocalMinimum",
+    "Optimizer",
+    "Reason",
+    "Result",
+    "Space",
+    "SpaceError",
+    "Trial",
+    "TrialError",
+    "__version__",
+    "methods",
+    "minimize",
+]

@@ -1,0 +1,20 @@
+"""Points chosen without a model: the initial design, and a way out when a model has nothing to say."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dale.arrays import Matrix, Vector
+
+
+def latin_hypercube(n: int, dimension: int, rng: np.random.Generator) -> Matrix:
+    """n points (n, d), one in each of n equal slices of every coordinate (Alg. 1, line 2)."""
+    slices = np.stack([rng.permutation(n) for _ in range(dimension)], axis=1)
+    return (slices + rng.random((n, dimension))) / n
+
+
+def far_from(points: Matrix, dimension: int, rng: np.random.Generator, n_candidates: int = 1024) -> Vector:
+    """A random point of the cube that is far from all given ones (n, d)."""
+    candidates = rng.random((n_candidates, dimension))
+    if len(points) == 0:
+        return candidates[0]
+    return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]

@@ -1,0 +1,12 @@
+"""What a user can do wrong, as ``ValueError``s with a name.
+
+Every message says what was got, what was wanted and what to do; raising one never changes any state.
+"""
+
+
+class SpaceError(ValueError):
+    """Bounds, a parameter or a point that do not make sense."""
+
+
+class TrialError(ValueError):
+    """A trial that is unknown, or was told before with another value."""

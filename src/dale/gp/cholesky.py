@@ -1,0 +1,85 @@
+"""The Cholesky factor of a correlation matrix, K + jitter I = L L', and how it grows by a row.
+
+This is the one place where jitter is added. A correlation matrix of close points is positive definite on paper only;
+the least jitter of ``JITTERS`` that lets it be factored is taken, relative to its unit diagonal. It stands for noise of
+standard deviation sqrt(jitter) sigma_f, 1e-5 of the prior spread at best, below which this model cannot see.
+
+Adding an observation extends the factor in O(n^2):
+
+    L+ = [ L   0 ]     v = L^-1 k,   w = sqrt(1 + jitter - v'v).
+         [ v'  w ]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from dale.arrays import Matrix, Vector
+
+JITTERS = tuple(10.0**power for power in range(-10, 1))  # the last one always factors
+LEAST_PIVOT = 1e-14  # a smaller squared diagonal element is rounding error
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """L (n, n), lower triangular, and the jitter that was needed."""
+
+    lower: Matrix
+    jitter: float
+
+    @classmethod
+    def of(cls, K: Matrix, *, least_jitter: float = JITTERS[0]) -> Factor:
+        """Factor a symmetric matrix with unit diagonal, with as little jitter as will do."""
+        for jitter in JITTERS:
+            if jitter < least_jitter:
+                continue
+            L = _cholesky(K, jitter)
+            if L is not None:
+                return cls(L, jitter)
+        raise FloatingPointError("a correlation matrix could not be factored: it holds NaN or is not symmetric")
+
+    def extended(self, k: Vector) -> Factor | None:
+        """The factor with one more point, whose correlations with the others are k (n,); None if jitter is short."""
+        v = self.solve_lower(k)
+        pivot = 1 + self.jitter - v @ v
+        if not pivot > LEAST_PIVOT:
+            return None
+        n = len(k)
+        L = np.zeros((n + 1, n + 1))
+        L[:n, :n] = self.lower
+        L[n, :n] = v
+        L[n, n] = math.sqrt(pivot)
+        return Factor(L, self.jitter)
+
+    def truncated(self, n: int) -> Factor:
+        """The factor of the first n points."""
+        return Factor(self.lower[:n, :n], self.jitter)
+
+    def solve_lower(self, b: Matrix) -> Matrix:
+        """L^-1 b."""
+        return np.asarray(solve_triangular(self.lower, b, lower=True, check_finite=False))
+
+    def solve(self, b: Matrix) -> Matrix:
+        """(L L')^-1 b."""
+        return np.asarray(solve_triangular(self.lower, self.solve_lower(b), lower=True, trans="T", check_finite=False))
+
+    @property
+    def log_determinant(self) -> float:
+        """log |K + jitter I|."""
+        return 2 * float(np.sum(np.log(np.diag(self.lower))))
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+
+def _cholesky(K: Matrix, jitter: float) -> Matrix | None:
+    A = K.copy()
+    A[np.diag_indices_from(A)] += jitter
+    L, info = lapack.dpotrf(A, lower=1, clean=1)
+    if info != 0 or not np.min(np.diag(L)) ** 2 > LEAST_PIVOT:
+        return None
+    return np.asarray(L)

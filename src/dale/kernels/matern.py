@@ -1,0 +1,35 @@
+"""The Matern-5/2 kernel: k = (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) |x - x'| / l. Twice differentiable, no more."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dale.arrays import Matrix, Vector
+from dale.kernels.kernel import LengthScale, check_length_scale, scaled
+
+
+@dataclass(frozen=True)
+class Matern52:
+    """Matern correlation with smoothness 5/2. One length-scale, or a tuple with one for each dimension."""
+
+    length_scale: LengthScale
+
+    def __post_init__(self) -> None:
+        check_length_scale(self.length_scale)
+
+    def __call__(self, A: Matrix, B: Matrix) -> Matrix:
+        """Correlations (m, n)."""
+        s = math.sqrt(5) * cdist(scaled(A, self.length_scale), scaled(B, self.length_scale))
+        return (1 + s + s**2 / 3) * np.exp(-s)
+
+    def diagonal(self, A: Matrix) -> Vector:
+        """Ones (m,)."""
+        return np.ones(len(A))
+
+    def slope(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
+        """-(5/3) (1 + s) exp(-s) (x - b) / l^2, (n, d): smooth at s = 0, for dk/ds has a factor s."""
+        step = (x - B) / np.asarray(self.length_scale)
+        s = math.sqrt(5) * np.linalg.norm(step, axis=1)
+        return -(5 / 3) * ((1 + s) * np.exp(-s))[:, None] * step / np.asarray(self.length_scale)

@@ -1,0 +1,37 @@
+"""The methods, ready to use: each a set of parts that can be swapped or left out.
+
+    dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
+"""
+
+from dale.acquisition import AcquisitionFunction, log_expected_improvement, lower_confidence_bound
+from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
+from dale.methods.bayes import BayesianOptimization
+from dale.methods.history import History
+from dale.methods.method import Method, Proposal
+from dale.regions import RegionFinder
+
+__all__ = ["BayesianOptimization", "History", "Method", "Proposal", "default", "ei", "lcb", "paper"]
+
+
+def paper() -> BayesianOptimization:
+    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down and the MGL kernel, with the constants of their Sec. 4."""
+    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionFinder())
+
+
+def default() -> BayesianOptimization:
+    """What ``minimize`` uses when no method is named."""
+    return paper()
+
+
+def ei(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
+    """Plain expected improvement on one global model; by default with the maximum-likelihood length-scale."""
+    return _global_only(length_scale, log_expected_improvement)
+
+
+def lcb(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
+    """The lower confidence bound on one global model; by default with the maximum-likelihood length-scale."""
+    return _global_only(length_scale, lower_confidence_bound)
+
+
+def _global_only(length_scale: LengthScalePolicy | None, acquisition: AcquisitionFunction) -> BayesianOptimization:
+    return BayesianOptimization(length_scale=length_scale or MaximumLikelihood(), regions=None, acquisition=acquisition)

@@ -1,0 +1,234 @@
+"""One proposal of Bayesian optimization (Alg. 1, lines 6-7), as a function of the history.
+
+1. Before the initial design is complete: its next point (lines 2-3).
+2. Regions where the observations look like a convex quadratic (Alg. 3).
+3. The global model: a Gaussian process on the observations outside all regions, its length-scale chosen by the policy
+   (Alg. 2), its mean and variance in closed form.
+4. The best point of the acquisition function outside the regions against the minimum of each region. With any region
+   live, the global variance is divided by 100 for this comparison (Sec. 4).
+
+Pending points are believed to give what the model predicts there, though no less than the best value seen; failed ones to
+be as bad as the worst.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dale.acquisition import AcquisitionFunction, log_expected_improvement
+from dale.arrays import Matrix, Vector
+from dale.design import far_from, latin_hypercube
+from dale.gp import Factor, GrowingFactor, Posterior, Prior, closed_form_prior
+from dale.kernels import SquaredExponential
+from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
+from dale.methods.history import History
+from dale.methods.method import Proposal
+from dale.methods.standardise import Scale
+from dale.regions import Region, RegionFinder, Regions
+from dale.search import Box, Found, maximise, starting_points
+from dale.seeding import generator
+from dale.trial import Reason, Source
+
+INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
+VARIANCE_DIVISOR = 100.0  # Sec. 4
+APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
+APART_PENDING = 1e-6  # least distance to a point that is being evaluated
+
+
+@dataclass(frozen=True)
+class BayesianOptimization:
+    """Settings: the parts of the method.
+
+    Attributes:
+        length_scale: How the global model's length-scale is chosen.
+        regions: How local quadratic regions are found; None for none.
+        acquisition: What the global model is searched for. With ``AlphaRatio`` it must be the logarithm of a positive
+            promise, for ratios are taken.
+        initial: Size of the initial design.
+    """
+
+    length_scale: LengthScalePolicy
+    regions: RegionFinder | None
+    acquisition: AcquisitionFunction = log_expected_improvement
+    initial: int = INITIAL
+
+    def __post_init__(self) -> None:
+        if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
+            raise ValueError("AlphaRatio compares logarithms of promises: wanted acquisition=log_expected_improvement")
+        if self.initial < 1:
+            raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
+
+    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+        """The next point of the unit cube."""
+        if history.n_asked + history.n_given < self.initial:
+            points = latin_hypercube(self.initial, history.dimension, generator(seed, 0))
+            return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+        rng = generator(seed, history.n_asked)
+        if not np.any(history.told):
+            return _explore(history, rng)
+        view = View(self, history, rng, memory)
+        decision = self.length_scale.decide(view)  # line 6
+        found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
+        promised = [(view.region_promise(region), region) for region in view.open_regions]
+        best = max(promised, key=lambda pair: pair[0], default=None)
+        if best is not None and (found is None or best[0] > found.value):
+            return view.local_proposal(best[1], best[0], decision)
+        return _explore(history, rng) if found is None else view.global_proposal(found, decision)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is known at one proposal; it is the ``Situation`` that a length-scale policy looks at."""
+
+    method: BayesianOptimization
+    history: History
+    rng: np.random.Generator
+    memory: GrowingFactor
+    box: Box = field(init=False)
+    starts: Matrix = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "box", Box.unit(self.dimension))
+        incumbent = self.history.X[np.nanargmin(self.history.y)]
+        object.__setattr__(self, "starts", starting_points(self.rng, self.box, incumbent))
+
+    @property
+    def previous(self) -> float | None:
+        """Length-scale of the last proposal."""
+        return self.history.length_scale
+
+    @property
+    def n(self) -> int:
+        """Number of observations, pending ones included."""
+        return len(self.history.X) + len(self.history.pending)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.history.dimension
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Standardises the values."""
+        return Scale.of(self.history.y[self.history.told])
+
+    @cached_property
+    def z(self) -> Vector:
+        """Standardised values (n,); failed evaluations count as the worst."""
+        z = self.scale(self.history.y)
+        return np.where(self.history.told, z, np.max(z[self.history.told]))
+
+    @property
+    def best(self) -> float:
+        """Lowest standardised value."""
+        return float(np.min(self.z))
+
+    @cached_property
+    def regions(self) -> Regions:
+        """Alg. 3 on the observations."""
+        told = self.history.told
+        return self.method.regions(self.history.X[told], self.z[told]) if self.method.regions else Regions()
+
+    @property
+    def open_regions(self) -> tuple[Region, ...]:
+        """Live regions whose minimum is not being evaluated already."""
+        return tuple(r for r in self.regions.live if _apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0])
+
+    def posterior(self, length_scale: float) -> Posterior:
+        """The global model, given the observations outside all regions."""
+        kernel = SquaredExponential(length_scale)
+        outside = ~self.regions.inside(self.history.X)
+        X, z = self.history.X[outside], self.z[outside]
+        if length_scale == self.previous and not self.regions.live:
+            factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
+        else:
+            factor = Factor.of(kernel(X, X))
+        posterior = Posterior(kernel, X, z, factor, closed_form_prior(factor, z))
+        for x in self.history.pending:
+            believed = float(posterior.predict(x[None, :]).mean[0])
+            posterior = posterior.extended(x, float(np.clip(believed, self.best, np.max(self.z))))
+        return posterior
+
+    def promise(self, posterior: Posterior) -> float:
+        """Logarithm of the best acquisition outside the regions."""
+        found = self.search(posterior)
+        return -math.inf if found is None else found.value
+
+    def search(self, posterior: Posterior) -> Found | None:
+        """The best allowed point of the acquisition function."""
+
+        def values(A: Matrix) -> Vector:
+            return self.method.acquisition(*posterior.predict(A), self.best).value
+
+        def value_and_slope(x: Vector) -> tuple[float, Vector]:
+            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes(x)
+            value, by_mean, by_spread = self.method.acquisition(np.array(mean), np.array(spread), self.best)
+            return float(value), by_mean * mean_slope + by_spread * spread_slope
+
+        return maximise(values, value_and_slope, self.starts, self.box, self.allowed)
+
+    def allowed(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are in no region, and neither observed nor being evaluated."""
+        return (
+            ~self.regions.inside(A)
+            & _apart(A, self.history.X, APART)
+            & _apart(A, self.history.pending, APART_PENDING)
+        )
+
+    def region_promise(self, region: Region) -> float:
+        """Log EI at the minimum of a region, where nothing is left uncertain (``gp/local_quadratic.py``)."""
+        return float(log_expected_improvement(np.array(region.minimum), np.array(0.0), self.best).value)
+
+    def local_proposal(self, region: Region, promise: float, decision: Decision) -> Proposal:
+        """The minimum of a region."""
+        reason = Reason(
+            Source.REGION,
+            region=self.regions.live.index(region) + 1,
+            mean=self.scale.back(region.minimum),
+            spread=0.0,
+            **self._why(promise, decision),
+        )
+        return Proposal(region.minimiser, reason)
+
+    def global_proposal(self, found: Found, decision: Decision) -> Proposal:
+        """The best point of the global model."""
+        mean, spread = decision.posterior.predict(found.x[None, :])
+        reason = Reason(
+            Source.GLOBAL,
+            mean=self.scale.back(float(mean[0])),
+            spread=self.scale.back_length(float(spread[0])),
+            **self._why(found.value, decision),
+        )
+        return Proposal(found.x, reason)
+
+    def _why(self, promise: float, decision: Decision) -> dict[str, object]:
+        in_logs = self.method.acquisition is log_expected_improvement
+        return {
+            "length_scale": decision.length_scale,
+            "log_alpha_ratio": decision.log_alpha_ratio,
+            "cooled": decision.cooled,
+            "acquisition": self.scale.back_length(math.exp(promise)) if in_logs else None,
+            "n_regions": len(self.regions.live),
+        }
+
+
+def _shrunk(posterior: Posterior) -> Posterior:
+    """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
+    return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))
+
+
+def _explore(history: History, rng: np.random.Generator) -> Proposal:
+    points = np.vstack([history.X, history.pending])
+    return Proposal(far_from(points, history.dimension, rng), Reason(Source.EXPLORE, length_scale=history.length_scale))
+
+
+def _apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
+    """Which of A (m, d) are farther than ``distance`` from all points (n, d)."""
+    if len(points) == 0:
+        return np.ones(len(A), dtype=bool)
+    return np.asarray(np.min(cdist(A, points), axis=1) > distance)

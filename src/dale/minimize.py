@@ -1,0 +1,138 @@
+"""Alg. 1 as one function: minimise an expensive function in as few evaluations as possible."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from dale.methods import Method
+from dale.optimizer import Optimizer
+from dale.progress import Progress
+from dale.trial import Result, Trial
+
+BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2
+
+
+def minimize(
+    fun: Callable[[Any], Any],
+    space: Any,
+    *,
+    budget: int,
+    seed: int | None = None,
+    method: Method | None = None,
+    x0: Any = None,
+    y0: Any = None,
+    callback: Callable[[Result], Any] | None = None,
+    progress: bool | None = None,
+    target: float | None = None,
+) -> Result:
+    """Minimise ``fun`` over a space.
+
+    Args:
+        fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and returns
+            a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
+        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``.
+        budget: Number of evaluations, those of the initial design and of ``x0`` included.
+        seed: Same seed, same run. None takes a fresh one, which the result tells.
+        method: One of ``dale.methods``; None for the default.
+        x0: A point, or a list of points, to begin with.
+        y0: Their values if known: then they are not evaluated again.
+        callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
+        progress: True shows a line of progress, False none, None one if standard error is a terminal.
+        target: A value that is good enough: the run stops when it is reached.
+
+    Returns:
+        The best point and all that was learnt; Ctrl-C returns it early.
+
+    Examples:
+        >>> import dale
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [(-2, 2), (-2, 2)], budget=15, seed=1)
+        >>> bool(result.fun < 1e-12)
+        True
+    """
+    budget = _check_budget(budget)
+    target = _check_target(target)
+    if not callable(fun):
+        raise TypeError(f"the objective must be callable, got {fun!r}")
+    optimizer = Optimizer(space, seed=seed, method=method)
+    given = _begin(optimizer, x0, y0)
+    status, message = BUDGET_SPENT, "The budget is spent"
+    with Progress(budget, progress) as line:
+        try:
+            for number in range(budget):
+                trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
+                line.update(number + 1, trial, optimizer.best)
+                if callback is not None:
+                    callback(optimizer.result())
+                if target is not None and trial.value is not None and trial.value <= target:
+                    status, message = TARGET_REACHED, "The target is reached"
+                    break
+        except StopIteration:
+            status, message = STOPPED, "Stopped by the callback"
+        except KeyboardInterrupt:
+            status, message = STOPPED, "Interrupted"
+    result = optimizer.result()
+    if result.x is not None:
+        result.update(status=status, message=message, success=status != STOPPED)
+    return result
+
+
+def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
+    """Record what is known; return trials at the points that the user wants evaluated first."""
+    if x0 is None:
+        if y0 is not None:
+            raise ValueError(f"y0 = {y0!r} needs the points it belongs to: give x0 too")
+        return []
+    several = _is_list_of_points(x0)
+    points = list(x0) if several else [x0]
+    if y0 is None:
+        return [optimizer.ask(at=point) for point in points]
+    values = list(y0) if several else [y0]
+    if len(values) != len(points):
+        raise ValueError(f"x0 has {len(points)} points and y0 has {len(values)} values; wanted one value for each point")
+    for point, value in zip(points, values, strict=True):
+        optimizer.add(point, value)
+    return []
+
+
+def _is_list_of_points(x0: Any) -> bool:
+    if isinstance(x0, np.ndarray):
+        return x0.ndim == 2
+    return isinstance(x0, list | tuple) and len(x0) > 0 and not isinstance(x0[0], Real)
+
+
+def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Trial:
+    """Run the objective on a copy of the point, and tell."""
+    params = trial.params.copy() if isinstance(trial.params, np.ndarray) else dict(trial.params)
+    try:
+        value = fun(params)
+    except StopIteration:
+        raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
+    except Exception:
+        return optimizer.fail(trial, traceback.format_exc())
+    if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+        return optimizer.fail(trial, f"the objective returned {value!r}")
+    return optimizer.tell(trial, value)
+
+
+def _check_budget(budget: Any) -> int:
+    if isinstance(budget, bool) or not isinstance(budget, Integral):
+        raise TypeError(f"budget must be a positive integer, the number of evaluations, got {budget!r}")
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget!r}; it is the number of evaluations")
+    return int(budget)
+
+
+def _check_target(target: Any) -> float | None:
+    if target is None:
+        return None
+    if isinstance(target, bool) or not isinstance(target, Real):
+        raise TypeError(f"target must be a number or None, got {target!r}")
+    if math.isnan(target):
+        raise ValueError("target must be a number or None, got nan")
+    return float(target)

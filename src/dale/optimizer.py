@@ -1,0 +1,198 @@
+"""Ask and tell: the one object that changes.
+
+``ask`` thinks, ``tell`` records. The trials are all there is: every proposal is a function of them and of the seed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from numbers import Integral, Real
+from typing import Any, overload
+
+import numpy as np
+
+from dale.arrays import Vector
+from dale.design import far_from
+from dale.errors import TrialError
+from dale.gp import GrowingFactor
+from dale.methods import History, Method, default
+from dale.regions import CubeMinimum, local_minima
+from dale.seeding import check_seed, generator
+from dale.space import Space, as_space
+from dale.trial import LocalMinimum, Reason, Result, Source, State, Trial
+
+SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
+RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
+
+
+class Optimizer:
+    """Proposes evaluations and learns from their values.
+
+    Args:
+        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``Space``.
+        seed: Same seed, same run; None takes a fresh one, which ``seed`` then tells.
+        method: A method of ``dale.methods``; None for the default.
+    """
+
+    def __init__(self, space: Any, *, seed: int | None = None, method: Method | None = None) -> None:
+        self.space: Space = as_space(space)
+        self.seed = check_seed(seed)
+        if method is not None and not callable(getattr(method, "propose", None)):
+            raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
+        self.method: Method = method if method is not None else default()
+        self._trials: list[Trial] = []
+        self._memory = GrowingFactor()
+
+    @overload
+    def ask(self, n: None = None, *, at: Any = None) -> Trial: ...
+    @overload
+    def ask(self, n: int, *, at: Any = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, at: Any = None) -> Trial | list[Trial]:
+        """The next trial, or a list of ``n`` different ones.
+
+        Trials that were asked and not yet told are taken into account, so any number of workers may ask.
+
+        Args:
+            n: How many trials; None for one, not in a list.
+            at: A point of your own to evaluate instead of a proposal.
+        """
+        if n is None:
+            return self._ask() if at is None else self._record(self.space.encode(at), Reason(Source.GIVEN))
+        if isinstance(n, bool) or not isinstance(n, Integral):
+            raise TypeError(f"n must be a positive integer or None, got {n!r}")
+        if n < 1:
+            raise ValueError(f"n must be a positive integer or None, got {n!r}")
+        if at is not None:
+            raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
+        return [self._ask() for _ in range(n)]
+
+    def tell(self, trial: Trial | int, value: Any) -> Trial:
+        """Record the objective's value at a trial.
+
+        Telling the same value twice changes nothing; another value is an error. A value for a failed trial is taken.
+        """
+        known = self._find(trial)
+        number = _check_value(value)
+        if known.state is State.TOLD:
+            if known.value == number:
+                return known
+            raise TrialError(f"trial {known.id} was told {known.value!r} before, got {number!r}; nothing was changed")
+        return self._replace(known, state=State.TOLD, value=number, error=None)
+
+    def fail(self, trial: Trial | int, error: str = "") -> Trial:
+        """Record that a trial could not be evaluated; its neighbourhood is avoided from now on."""
+        known = self._find(trial)
+        if known.state is State.TOLD:
+            raise TrialError(f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed")
+        return self._replace(known, state=State.FAILED, error=str(error))
+
+    def add(self, params: Any, value: Any) -> Trial:
+        """Record an evaluation that was made elsewhere."""
+        point, number = self.space.encode(params), _check_value(value)
+        return self.tell(self._record(point, Reason(Source.GIVEN)), number)
+
+    @property
+    def history(self) -> tuple[Trial, ...]:
+        """Every trial, in the order of the asks."""
+        return tuple(self._trials)
+
+    @property
+    def best(self) -> Trial | None:
+        """The told trial with the lowest value; None before the first tell."""
+        return min(self._told(), key=_value, default=None)
+
+    def result(self) -> Result:
+        """What is known now, as SciPy's ``OptimizeResult`` and more."""
+        told, best = self._told(), self.best
+        X, y = np.array([t.point for t in told]), np.array([_value(t) for t in told])
+        return Result(
+            x=None if best is None else np.array(best.x),
+            fun=None if best is None else best.value,
+            nfev=sum(t.state is not State.PENDING for t in self._trials),
+            nit=sum(t.reason.source not in (Source.GIVEN, Source.DESIGN) for t in self._trials),
+            success=best is not None,
+            status=NOTHING_TOLD if best is None else SO_FAR,
+            message="No evaluation has given a finite value" if best is None else "Best so far",
+            params=None if best is None else best.params,
+            x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
+            func_vals=y,
+            history=self.history,
+            local_minima=tuple(self._in_units(m) for m in local_minima(X, y)) if told else (),
+            seed=self.seed,
+        )
+
+    def _ask(self) -> Trial:
+        history = History.of(self._trials, self.space.dimension)
+        point, reason = self.method.propose(history, self.seed, self._memory)
+        return self._record(self._distinct(self.space.snap(point), history), reason)
+
+    def _distinct(self, point: Vector, history: History) -> Vector:
+        """The point, or another one if rounding in the user's units has made it one seen before."""
+        seen = np.vstack([history.X, history.pending])
+        rng = generator(self.seed, history.n_asked)
+        for _ in range(RESPACE_TRIES):
+            if not np.any(np.all(seen == point, axis=1)):
+                break
+            point = self.space.snap(far_from(seen, self.space.dimension, rng))
+        return point
+
+    def _record(self, point: Vector, reason: Reason) -> Trial:
+        params = self.space.decode(point)
+        trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
+        self._trials.append(trial)
+        return trial
+
+    def _find(self, trial: Trial | int) -> Trial:
+        if isinstance(trial, bool) or not isinstance(trial, Trial | Integral):
+            raise TypeError(f"wanted a Trial that ask returned, or its id, got {trial!r}")
+        number = trial.id if isinstance(trial, Trial) else int(trial)
+        if not 0 <= number < len(self._trials) or (
+            isinstance(trial, Trial) and not np.array_equal(trial.point, self._trials[number].point)
+        ):
+            raise TrialError(
+                f"trial {number} is unknown here; this run has {len(self._trials)} trials. "
+                "Tell a trial to the optimizer that asked it, or use add(params, value)"
+            )
+        return self._trials[number]
+
+    def _replace(self, trial: Trial, **changes: Any) -> Trial:
+        self._trials[trial.id] = dataclasses.replace(trial, **changes)
+        return self._trials[trial.id]
+
+    def _told(self) -> list[Trial]:
+        return [t for t in self._trials if t.state is State.TOLD]
+
+    def _in_units(self, minimum: CubeMinimum) -> LocalMinimum:
+        fit = minimum.fit
+        params = self.space.decode(fit.minimiser)
+        eigenvalues = np.linalg.eigvalsh(fit.hessian)
+        return LocalMinimum(
+            x=self.space.as_array(params),
+            params=params,
+            fun=fit.minimum,
+            hessian=self.space.hessian(params, fit.hessian),
+            condition=float(eigenvalues[-1] / eigenvalues[0]),
+            radius=fit.ball.radius,
+            n_points=minimum.n_points,
+            converged=minimum.converged,
+        )
+
+
+def _value(trial: Trial) -> float:
+    return math.nan if trial.value is None else trial.value
+
+
+def _check_value(value: Any) -> float:
+    """The value as a float, if it is one finite real number."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(()).item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(
+            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective "
+            "(for several see Optuna or BoTorch), and an evaluation without a value is told with fail(trial, why)"
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation")
+    return number

@@ -1,0 +1,49 @@
+"""One line on standard error that says how a run is going. No dependency, no threads."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from types import TracebackType
+
+from dale.trial import Trial
+
+BAR = 20  # characters
+EVERY = 0.1  # seconds between two updates
+
+
+class Progress:
+    """A context manager; ``show=None`` shows the line if standard error is a terminal."""
+
+    def __init__(self, total: int, show: bool | None) -> None:
+        self.total = total
+        self.show = sys.stderr.isatty() if show is None else bool(show)
+        self._started = time.monotonic()
+        self._shown = -EVERY
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def update(self, done: int, trial: Trial, best: Trial | None) -> None:
+        """Show the state after a trial."""
+        elapsed = time.monotonic() - self._started
+        if not self.show or (elapsed - self._shown < EVERY and done < self.total):
+            return
+        self._shown = elapsed
+        filled = BAR * done // self.total
+        value = "none yet" if best is None else f"{best.value:.6g}"
+        left = elapsed / done * (self.total - done)
+        text = (
+            f"{'█' * filled}{'░' * (BAR - filled)} {done}/{self.total}  best {value}  "
+            f"{elapsed:.0f} s, {left:.0f} s left  last: {trial.reason.source}"
+        )
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r" + text[:width].ljust(width))
+        sys.stderr.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.show:
+            sys.stderr.write("\n")

@@ -1,0 +1,187 @@
+"""What a run is made of: trials, the reasons they were chosen for, and the result. All of it frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from dale.arrays import Matrix, Vector
+
+Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in one with names
+
+
+class Source(StrEnum):
+    """Where a point came from."""
+
+    GIVEN = "given"  # it came from the user
+    DESIGN = "design"  # the initial design (Alg. 1, lines 2-3)
+    GLOBAL = "global"  # the global model's acquisition
+    REGION = "region"  # the minimum of a local quadratic region
+    EXPLORE = "explore"  # as far as possible from all others: the model had nothing to say
+
+
+class State(StrEnum):
+    """What has become of a trial."""
+
+    PENDING = "pending"
+    TOLD = "told"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a point was chosen. What a source has nothing to say about is None.
+
+    Attributes:
+        source: Which part of the method proposed the point.
+        length_scale: Length-scale of the global model, in the unit cube; part of the history, since the
+            next decision to cool down starts from it.
+        log_alpha_ratio: Logarithm of eq. 8, the best acquisition at the smaller length-scale over that at the old one.
+        cooled: Whether the length-scale was reduced for this proposal.
+        acquisition: Expected improvement, in units of the objective.
+        mean: What the model predicted for the objective here.
+        spread: Its standard deviation.
+        region: Number of the region, best first, where the source is one.
+        n_regions: How many regions were live.
+    """
+
+    source: Source
+    length_scale: float | None = None
+    log_alpha_ratio: float | None = None
+    cooled: bool = False
+    acquisition: float | None = None
+    mean: float | None = None
+    spread: float | None = None
+    region: int | None = None
+    n_regions: int = 0
+
+    def __str__(self) -> str:
+        if self.source is Source.GIVEN:
+            return "given by the user"
+        if self.source is Source.DESIGN:
+            return "initial design"
+        if self.source is Source.EXPLORE:
+            return "far from all other points"
+        if self.source is Source.REGION:
+            text = f"minimum of quadratic region {self.region}"
+        else:
+            text = "global model"
+        if self.mean is not None and self.spread is not None:
+            text += f": predicted {self.mean:.6g} ± {self.spread:.2g}"
+        if self.acquisition is not None:
+            text += f", expected improvement {self.acquisition:.2g}"
+        if self.length_scale is not None:
+            text += f", length-scale {self.length_scale:.3g}{' (cooled)' if self.cooled else ''}"
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One evaluation: asked for, then told or failed.
+
+    Attributes:
+        id: Number of the trial in its run, from 0.
+        params: The point as the objective takes it: a mapping by name, or an array in a space without names.
+        x: The point as an array in the user's units and order.
+        point: The point in the unit cube, as the model sees it.
+        reason: Why it was chosen.
+        state: Pending, told or failed.
+        value: The objective there, once told.
+        error: What went wrong, if it failed.
+    """
+
+    id: int
+    params: Params
+    x: Vector
+    point: Vector
+    reason: Reason
+    state: State = State.PENDING
+    value: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMinimum:
+    """A minimum that the data show: a quadratic fitted to the observations around it (Def. 1 of the paper).
+
+    Attributes:
+        x: Where the quadratic is smallest, as an array in the user's units.
+        params: The same as the objective takes it.
+        fun: Predicted minimum.
+        hessian: Second derivatives there, in the user's units: how sharp the minimum is.
+        condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
+        radius: Radius of the region in the unit cube.
+        n_points: Observations in the region.
+        converged: Whether the best observation in the region is as good as the predicted minimum, as far as
+            ``CONVERGED`` of the range of the observations.
+    """
+
+    x: Vector
+    params: Params
+    fun: float
+    hessian: Matrix
+    condition: float
+    radius: float
+    n_points: int
+    converged: bool
+
+
+class Result(OptimizeResult):
+    """SciPy's ``OptimizeResult`` with what dale knows beyond it.
+
+    Attributes:
+        x: Best point, as an array in the user's units.
+        fun: Value there.
+        nfev: Number of evaluations.
+        nit: Number of proposals beyond the initial design.
+        success: Whether the run ended as planned.
+        status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen.
+        message: The same in words.
+        params: Best point as the objective takes it.
+        x_iters: All told points, (n, d), in the user's units.
+        func_vals: All told values, (n,).
+        history: Every trial with the reason it was chosen for.
+        local_minima: The minima that the data show, best first.
+        seed: The seed that gives the same run again.
+    """
+
+    x: Vector | None
+    fun: float | None
+    nfev: int
+    nit: int
+    success: bool
+    status: int
+    message: str
+    params: Params | None
+    x_iters: Matrix
+    func_vals: Vector
+    history: tuple[Trial, ...]
+    local_minima: tuple[LocalMinimum, ...]
+    seed: int
+
+    def __str__(self) -> str:
+        lines = [f"{self.message} after {self.nfev} evaluations"]
+        if self.params is not None:
+            lines.append(f"best value  {self.fun:.10g}")
+            lines.append(f"best point  {describe_point(self.params)}")
+        for k, m in enumerate(self.local_minima, 1):
+            lines.append(
+                f"minimum {k}   {m.fun:.6g} at {describe_point(m.params)}, "
+                f"condition {m.condition:.3g}, {'converged' if m.converged else 'not converged'}"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<dale.Result: {self!s}>"
+
+
+def describe_point(params: Params) -> str:
+    """A point as a person writes it: ``a=1.5, b=0.2`` or ``(1.5, 0.2)``."""
+    if isinstance(params, np.ndarray):
+        return "(" + ", ".join(f"{v:.6g}" for v in params) + ")"
+    return ", ".join(f"{name}={v:.6g}" if isinstance(v, float) else f"{name}={v}" for name, v in params.items())
