@@ -1,16 +1,16 @@
 """dale minimises functions that are expensive to evaluate, in as few evaluations as possible.
 
-    user's params --space--> unit cube --history--> (X, y)
-                                           |
-            length-scale policy ---+       |       +--- regions
-                                   v       v       v
-                                 model: global GP + local quadratics
-                                           |
-                                      acquisition  (value and slope from mean, spread, best)
-                                           |
-                                        search     (a function and a box; knows no GP)
-                                           |
-                                 proposal + its reason --space--> user's params --> evaluation --> history
+user's params --space--> unit cube --history--> (X, y)
+                                       |
+        length-scale policy ---+       |       +--- regions
+                               v       v       v
+                             model: global GP + local quadratics
+                                       |
+                                  acquisition  (value and slope from mean, spread, best)
+                                       |
+                                    search     (a function and a box; knows no GP)
+                                       |
+                             proposal + its reason --space--> user's params --> evaluation --> history
 """
 
 from dale import methods

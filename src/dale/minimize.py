@@ -34,7 +34,8 @@ def minimize(
     """Minimise ``fun`` over a space.
 
     Args:
-        fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and returns
+        fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
+        returns
             a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
@@ -94,7 +95,9 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
         return [optimizer.ask(at=point) for point in points]
     values = list(y0) if several else [y0]
     if len(values) != len(points):
-        raise ValueError(f"x0 has {len(points)} points and y0 has {len(values)} values; wanted one value for each point")
+        raise ValueError(
+            f"x0 has {len(points)} points and y0 has {len(values)} values; wanted one value for each point"
+        )
     for point, value in zip(points, values, strict=True):
         optimizer.add(point, value)
     return []

@@ -194,5 +194,7 @@ def _check_value(value: Any) -> float:
         )
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation")
+        raise ValueError(
+            f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"
+        )
     return number

@@ -103,7 +103,7 @@ def maximise(
 
 @lru_cache(maxsize=8)
 def _sobol(dimension: int, power: int) -> Matrix:
-    """2^power points of the Sobol sequence, (m, d). Shifted by one random vector for each use, it is as good as scrambled."""
+    """2^power points of the Sobol sequence, (m, d). A random shift for each use does what scrambling would."""
     from scipy.stats import qmc  # slow to import, so only when the first model is searched
 
     points: Matrix = qmc.Sobol(dimension, scramble=False).random_base2(power)

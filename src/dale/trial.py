@@ -67,10 +67,7 @@ class Reason:
             return "initial design"
         if self.source is Source.EXPLORE:
             return "far from all other points"
-        if self.source is Source.REGION:
-            text = f"minimum of quadratic region {self.region}"
-        else:
-            text = "global model"
+        text = f"minimum of quadratic region {self.region}" if self.source is Source.REGION else "global model"
         if self.mean is not None and self.spread is not None:
             text += f": predicted {self.mean:.6g} ± {self.spread:.2g}"
         if self.acquisition is not None:

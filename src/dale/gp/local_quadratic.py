@@ -1,17 +1,18 @@
 """The posterior inside a region, under the quadratic kernel, in weight space.
 
-Prior: f(x) = c + phi(x)'w, w ~ N(0, I), where phi(x)'phi(x') = k_q(x, x'). Observed with noise of variance t at k points,
+Prior: f(x) = c + phi(x)'w, w ~ N(0, I), where phi(x)'phi(x') = k_q(x, x'). Observed with noise of variance t at k
+points,
 
     mean(x) = c + phi(x)' m,   m minimises |Phi m - (y - c)|^2 + t |m|^2
     variance(x) = t phi(x)' (Phi'Phi + t I)^-1 phi(x)
 
-This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Cholesky factor however does not exist without
-noise beyond N_U points. In weight space the limit t -> 0 does: with k >= N_U points that determine a quadratic, the mean is
-the least-squares quadratic and the variance is zero.
+This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Cholesky factor however does not exist
+without noise beyond N_U points. In weight space the limit t -> 0 does: with k >= N_U points that determine a
+quadratic, the mean is the least-squares quadratic and the variance is zero.
 
-Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - centre) / radius,
-phi(x) = M psi(z), with v = M'w the unknowns: the penalty becomes t |M^-T v|^2, and the stacked least-squares problem
-[Psi; sqrt(t) M^-T] is solved by QR, never through its normal equations.
+Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - centre) /
+radius, phi(x) = M psi(z), with v = M'w the unknowns: the penalty becomes t |M^-T v|^2, and the stacked least-squares
+problem [Psi; sqrt(t) M^-T] is solved by QR, never through its normal equations.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _to_region(ball: Ball, d: int) -> Matrix:
     for i in range(d):
         M[1 + i, 0] = root2 * c[i]
         M[1 + i, 1 + i] = r
-    for q, (i, j) in enumerate(zip(rows, columns, strict=True), start=1 + d):
+    for q, (i, j) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True), start=1 + d):
         weight = 1.0 if i == j else root2
         M[q, 0] = weight * c[i] * c[j]
         M[q, 1 + i] += weight * r * c[j] / root2

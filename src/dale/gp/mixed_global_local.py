@@ -31,7 +31,14 @@ class MixedGlobalLocalPosterior:
 
     @classmethod
     def fit(
-        cls, kernel: StationaryKernel, balls: tuple[Ball, ...], X: Matrix, y: Vector, prior: Prior, *, noise: float = 0.0
+        cls,
+        kernel: StationaryKernel,
+        balls: tuple[Ball, ...],
+        X: Matrix,
+        y: Vector,
+        prior: Prior,
+        *,
+        noise: float = 0.0,
     ) -> MixedGlobalLocalPosterior:
         """Condition on observations X (n, d), y (n,); ``noise`` is the jitter of the local models."""
         inside = [ball.contains(X) for ball in balls]

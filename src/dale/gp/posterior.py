@@ -9,7 +9,8 @@ For a given k the maximum-likelihood mean and variance are closed forms, so no s
     c  = 1' K^-1 y / 1' K^-1 1
     s2 = (y - c)' K^-1 (y - c) / n
 
-Shapes: X (n, d), y (n,), queries (m, d). Reference: Rasmussen & Williams, Gaussian Processes for Machine Learning, ch. 2.
+Shapes: X (n, d), y (n,), queries (m, d). Reference: Rasmussen & Williams, Gaussian Processes for Machine Learning,
+ch. 2.
 """
 
 from __future__ import annotations

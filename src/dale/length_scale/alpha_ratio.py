@@ -4,9 +4,10 @@ Halving the length-scale always promises something more, for the model is less s
 substantially more, alpha*(l/2) / alpha*(l) > 1.5, is it worth the risk of overfitting.
 
 What the paper leaves open is settled so: both sides are computed on the present data from the same starting points and
-compared in logs; both share one c_mu and sigma_f^2, the maximum-likelihood ones at the old length-scale (apart from each
-other, the variance at a length-scale that is too large explodes, its promise with it, and the ratio never passes); they are
-estimated anew after the decision. A floor above the old length-scale is no candidate: a cool down never heats.
+compared in logs; both share one c_mu and sigma_f^2, the maximum-likelihood ones at the old length-scale (apart from
+each other, the variance at a length-scale that is too large explodes, its promise with it, and the ratio never
+passes); they are estimated anew after the decision. A floor above the old length-scale is no candidate: a cool down
+never heats.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The lower bound on the length-scale (eqs. 10-16).
 
 n points cannot cover the cube more densely than an even grid. In one dimension neighbours on it are 1/n apart; in d
-dimensions the distance delta is taken at which a ball has the same volume, V_d(delta) = V_1(1/n). A length-scale at which two
-points that far apart are less correlated than ``min_correlation`` would see the observations as unrelated, so
+dimensions the distance delta is taken at which a ball has the same volume, V_d(delta) = V_1(1/n). A length-scale at
+which two points that far apart are less correlated than ``min_correlation`` would see the observations as unrelated,
+so
 
     exp(-delta^2 / (2 l^2)) = c   =>   l = sqrt(-1 / (2 log c)) (Gamma(d/2 + 1) / Gamma(3/2) pi^((1 - d)/2) / n)^(1/d).
 """

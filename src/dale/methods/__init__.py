@@ -1,6 +1,6 @@
 """The methods, ready to use: each a set of parts that can be swapped or left out.
 
-    dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
+dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
 """
 
 from dale.acquisition import AcquisitionFunction, log_expected_improvement, lower_confidence_bound
@@ -14,7 +14,7 @@ __all__ = ["BayesianOptimization", "History", "Method", "Proposal", "default", "
 
 
 def paper() -> BayesianOptimization:
-    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down and the MGL kernel, with the constants of their Sec. 4."""
+    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4."""
     return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionFinder())
 
 

@@ -7,14 +7,14 @@
 4. The best point of the acquisition function outside the regions against the minimum of each region. With any region
    live, the global variance is divided by 100 for this comparison (Sec. 4).
 
-Pending points are believed to give what the model predicts there, though no less than the best value seen; failed ones to
-be as bad as the worst.
+Pending points are believed to give what the model predicts there, though no less than the best value seen; failed
+ones to be as bad as the worst.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -137,7 +137,9 @@ class View:
     @property
     def open_regions(self) -> tuple[Region, ...]:
         """Live regions whose minimum is not being evaluated already."""
-        return tuple(r for r in self.regions.live if _apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0])
+        return tuple(
+            r for r in self.regions.live if _apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0]
+        )
 
     def posterior(self, length_scale: float) -> Posterior:
         """The global model, given the observations outside all regions."""
@@ -175,9 +177,7 @@ class View:
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no region, and neither observed nor being evaluated."""
         return (
-            ~self.regions.inside(A)
-            & _apart(A, self.history.X, APART)
-            & _apart(A, self.history.pending, APART_PENDING)
+            ~self.regions.inside(A) & _apart(A, self.history.X, APART) & _apart(A, self.history.pending, APART_PENDING)
         )
 
     def region_promise(self, region: Region) -> float:
@@ -186,35 +186,34 @@ class View:
 
     def local_proposal(self, region: Region, promise: float, decision: Decision) -> Proposal:
         """The minimum of a region."""
-        reason = Reason(
-            Source.REGION,
+        reason = replace(
+            self._why(Source.REGION, promise, decision),
             region=self.regions.live.index(region) + 1,
             mean=self.scale.back(region.minimum),
             spread=0.0,
-            **self._why(promise, decision),
         )
         return Proposal(region.minimiser, reason)
 
     def global_proposal(self, found: Found, decision: Decision) -> Proposal:
         """The best point of the global model."""
         mean, spread = decision.posterior.predict(found.x[None, :])
-        reason = Reason(
-            Source.GLOBAL,
+        reason = replace(
+            self._why(Source.GLOBAL, found.value, decision),
             mean=self.scale.back(float(mean[0])),
             spread=self.scale.back_length(float(spread[0])),
-            **self._why(found.value, decision),
         )
         return Proposal(found.x, reason)
 
-    def _why(self, promise: float, decision: Decision) -> dict[str, object]:
+    def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement
-        return {
-            "length_scale": decision.length_scale,
-            "log_alpha_ratio": decision.log_alpha_ratio,
-            "cooled": decision.cooled,
-            "acquisition": self.scale.back_length(math.exp(promise)) if in_logs else None,
-            "n_regions": len(self.regions.live),
-        }
+        return Reason(
+            source,
+            length_scale=decision.length_scale,
+            log_alpha_ratio=decision.log_alpha_ratio,
+            cooled=decision.cooled,
+            acquisition=self.scale.back_length(math.exp(promise)) if in_logs else None,
+            n_regions=len(self.regions.live),
+        )
 
 
 def _shrunk(posterior: Posterior) -> Posterior:

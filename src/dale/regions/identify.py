@@ -1,8 +1,8 @@
 """Alg. 3: local minimum region identification.
 
-Around every observation, balls that hold its k = N_U .. 2 N_U nearest neighbours are tried; one that looks like a convex
-quadratic with a better minimum inside becomes a region. Every candidate that does not is kept with the reason, for
-plots, tests and the curious.
+Around every observation, balls that hold its k = N_U .. 2 N_U nearest neighbours are tried; one that looks like a
+convex quadratic with a better minimum inside becomes a region. Every candidate that does not is kept with the reason,
+for plots, tests and the curious.
 
 Where the paper is silent or misprinted: regions are appended on success only (its slots would be overwritten), the
 minimiser must lie in the box too, a regression without a unique answer is a reason of its own, and overlaps are removed

@@ -4,7 +4,8 @@ Alg. 3 looks for the next evaluation, so it drops minima that are reached or are
 these: where the valleys are, how deep and how sharp. So neighbourhoods are judged here by Def. 1 alone (convex, minimum
 inside the ball and the box) and by whether they can be believed: the fit predicts each of its points from the others.
 
-Around every observation that is the lowest of its own neighbourhood, the ball with the best leave-one-out error is taken.
+Around every observation that is the lowest of its own neighbourhood, the ball with the best leave-one-out error is
+taken.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ def _best_ball(X: Matrix, y: Vector, nearest: np.ndarray, distance: Vector, leas
             continue
         error = fit.leave_one_out_error / max(float(np.ptp(y[members])), np.finfo(float).tiny)
         x_star = fit.minimiser
-        if error < BELIEVED and ball.contains(x_star) and np.all((x_star >= 0) & (x_star <= 1)):
-            if best is None or error < best[0]:
-                best = error, fit, members
+        inside = ball.contains(x_star) and np.all((x_star >= 0) & (x_star <= 1))
+        if inside and error < (BELIEVED if best is None else best[0]):
+            best = error, fit, members
     if best is None:
         return None
     _, fit, members = best

@@ -15,8 +15,8 @@ from dale.errors import SpaceError
 class Float:
     """A real number between ``lower`` and ``upper``, both allowed.
 
-    Linear: u = (x - lower) / (upper - lower). With ``log=True``: u = log(x / lower) / log(upper / lower), for parameters
-    where a factor matters and not a difference.
+    Linear: u = (x - lower) / (upper - lower). With ``log=True``: u = log(x / lower) / log(upper / lower), for
+    parameters where a factor matters and not a difference.
 
     Args:
         lower: Smallest value.

@@ -42,7 +42,9 @@ class Space:
 
     def _set(self, parameters: dict[str, Parameter], *, named: bool) -> None:
         if not parameters:
-            raise SpaceError("the space is empty; wanted at least one parameter with its bounds, such as [(-5, 10), (0, 15)]")
+            raise SpaceError(
+                "the space is empty; wanted at least one parameter with its bounds, such as [(-5, 10), (0, 15)]"
+            )
         self.parameters = parameters
         self.named = named
         order = sorted(parameters) if named else list(parameters)
@@ -95,7 +97,10 @@ class Space:
             raise TypeError(f"wanted a sequence of {len(self.names)} numbers, got {params!r}") from None
         if len(values) != len(self.names) or any(np.ndim(v) for v in values):
             raise SpaceError(f"wanted {len(self.names)} numbers, one for each pair of bounds, got {params!r}")
-        return {n: self.parameters[n].check(v, f"coordinate {i}") for i, (n, v) in enumerate(zip(self.names, values, strict=True))}
+        return {
+            n: self.parameters[n].check(v, f"coordinate {i}")
+            for i, (n, v) in enumerate(zip(self.names, values, strict=True))
+        }
 
     def _check_mapping(self, params: Any) -> dict[str, Any]:
         if not isinstance(params, Mapping):
@@ -132,13 +137,16 @@ def as_space(space: Any) -> Space:
         try:
             lower, upper = np.broadcast_arrays(np.atleast_1d(space.lb), np.atleast_1d(space.ub))
         except ValueError:
-            raise SpaceError(f"Bounds with lb of shape {np.shape(space.lb)} and ub of shape {np.shape(space.ub)}") from None
+            raise SpaceError(
+                f"Bounds with lb of shape {np.shape(space.lb)} and ub of shape {np.shape(space.ub)}"
+            ) from None
         return Space.from_pairs(list(zip(lower.tolist(), upper.tolist(), strict=True)))
     if isinstance(space, Mapping):
         return Space(space)
     if isinstance(space, str) or not isinstance(space, Sequence | np.ndarray):
         raise TypeError(
-            f"wanted a sequence of (lower, upper) pairs, scipy.optimize.Bounds, a mapping or a dale.Space, got {space!r}"
+            "a space is a sequence of (lower, upper) pairs, a scipy.optimize.Bounds, a mapping or a dale.Space, "
+            f"got {space!r}"
         )
     return Space.from_pairs(space)
 
