@@ -23,11 +23,10 @@ CLIMB_STEPS = 60
 
 
 class Found(NamedTuple):
-    """The best point (d,) and the function there; all climbed points (m, d), best first, for whoever needs another."""
+    """The best point (d,) and the function there."""
 
     x: Vector
     value: float
-    others: Matrix
 
 
 class Box(NamedTuple):
@@ -87,18 +86,19 @@ def maximise(
         return -value, -slope
 
     bounds = list(zip(*box, strict=True))
-    ends = []
+    best = Found(starts[order[0]], float(level[order[0]]))
     for i in order:
-        x, value = starts[i], float(level[i])
         climb = minimize(
-            downhill, x, jac=True, method="L-BFGS-B", bounds=bounds,
+            downhill,
+            starts[i],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
             options={"maxiter": CLIMB_STEPS, "ftol": 1e-15, "gtol": 1e-9},
-        )  # fmt: skip
-        if -climb.fun > value and (allowed is None or allowed(climb.x[None, :])[0]):
-            x, value = climb.x, -float(climb.fun)
-        ends.append((value, x))
-    ends.sort(key=lambda end: -end[0])
-    return Found(ends[0][1], ends[0][0], np.array([x for _, x in ends]))
+        )
+        if -climb.fun > best.value and (allowed is None or allowed(climb.x[None, :])[0]):
+            best = Found(climb.x, -float(climb.fun))
+    return best
 
 
 @lru_cache(maxsize=8)

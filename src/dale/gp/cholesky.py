@@ -26,7 +26,10 @@ LEAST_PIVOT = 1e-14  # a smaller squared diagonal element is rounding error
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """L (n, n), lower triangular, and the jitter that was needed."""
+    """L (n, n), lower triangular, stored by rows, and the jitter that was needed.
+
+    The layout matters: LAPACK solves by another path for a matrix stored by columns, and the last bits differ.
+    """
 
     lower: Matrix
     jitter: float
@@ -39,7 +42,7 @@ class Factor:
                 continue
             L = _cholesky(K, jitter)
             if L is not None:
-                return cls(L, jitter)
+                return cls(np.ascontiguousarray(L), jitter)
         raise FloatingPointError("a correlation matrix could not be factored: it holds NaN or is not symmetric")
 
     def extended(self, k: Vector) -> Factor | None:
@@ -57,7 +60,7 @@ class Factor:
 
     def truncated(self, n: int) -> Factor:
         """The factor of the first n points."""
-        return Factor(self.lower[:n, :n], self.jitter)
+        return Factor(np.ascontiguousarray(self.lower[:n, :n]), self.jitter)
 
     def solve_lower(self, b: Matrix) -> Matrix:
         """L^-1 b."""
@@ -79,10 +82,7 @@ class Factor:
 def _triangular(L: Matrix, b: Matrix, *, transposed: bool) -> Matrix:
     """L^-1 b or L^-T b. LAPACK itself: SciPy's wrapper takes longer than the solution for a few hundred points."""
     # LAPACK reads columns first, so a matrix stored by rows is handed over as its own transpose, upper triangular.
-    if L.flags.c_contiguous:
-        x, _ = lapack.dtrtrs(L.T, b, lower=0, trans=0 if transposed else 1)
-    else:
-        x, _ = lapack.dtrtrs(L, b, lower=1, trans=1 if transposed else 0)
+    x, _ = lapack.dtrtrs(L.T, b, lower=0, trans=0 if transposed else 1)
     return np.asarray(x)
 
 

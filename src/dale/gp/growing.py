@@ -31,17 +31,17 @@ class GrowingFactor:
         base = min(max(base, 1), len(X))
         known = self._usable(kernel, X, base)
         if known is None:
-            factor = Factor.of(kernel(X[:base], X[:base]))
-            self._refactored = 0
+            factor, refactored = Factor.of(kernel(X[:base], X[:base])), 0
         else:
-            factor = known
+            factor, refactored = known, self._refactored
         for n in range(len(factor), len(X)):
             grown = factor.extended(kernel(X[n : n + 1], X[:n])[0])
             if grown is None:
                 grown = Factor.of(kernel(X[: n + 1], X[: n + 1]), least_jitter=factor.jitter)
-                self._refactored = n + 1
+                refactored = n + 1
             factor = grown
-        self._kernel, self._base, self._points, self._factor = kernel, base, X, factor
+        self._kernel, self._base, self._points = kernel, base, X
+        self._factor, self._refactored = factor, refactored
         return factor
 
     def _usable(self, kernel: StationaryKernel, X: Matrix, base: int) -> Factor | None:

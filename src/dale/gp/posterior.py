@@ -26,7 +26,8 @@ from dale.arrays import Matrix, Vector
 from dale.gp.cholesky import Factor
 from dale.kernels import StationaryKernel
 
-LEAST_VARIANCE = 1e-30  # of standardised values; data without any variation
+LEAST_VARIANCE = 1e-12  # of standardised values; what is below is rounding error
+UNKNOWN = (0.0, 1.0)  # mean and variance of all standardised values
 
 
 class Prior(NamedTuple):
@@ -53,11 +54,15 @@ class PointPrediction(NamedTuple):
 
 
 def closed_form_prior(factor: Factor, y: Vector) -> Prior:
-    """Maximum-likelihood c_mu and sigma_f^2 for values y (n,) and a factored correlation matrix."""
+    """Maximum-likelihood c_mu and sigma_f^2 for standardised values y (n,) and a factored correlation matrix.
+
+    Values without variation (a single one, or a plateau) have a maximum-likelihood variance of 0, and a model that is
+    sure of everything promises nothing. They say nothing about c_mu and sigma_f^2, so those of all values are taken.
+    """
     K_inv_1, K_inv_y = factor.solve(np.column_stack([np.ones_like(y), y])).T
     c = float(K_inv_y.sum() / K_inv_1.sum())
     s2 = float((y - c) @ (K_inv_y - c * K_inv_1)) / len(y)
-    return Prior(c, max(s2, LEAST_VARIANCE))
+    return Prior(c, s2) if s2 > LEAST_VARIANCE else Prior(*UNKNOWN)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ from dale.trial import Reason, Source
 
 INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
+GRAIN = 2.0**-24  # global proposals are rounded to it: finer digits are search error, and would grow from ask to ask
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
 
@@ -145,6 +146,8 @@ class View:
         """The global model, given the observations outside all regions."""
         kernel = SquaredExponential(length_scale)
         outside = ~self.regions.inside(self.history.X)
+        if not np.any(outside):
+            outside[:] = True  # a global model of nothing would have no opinion
         X, z = self.history.X[outside], self.z[outside]
         if length_scale == self.previous and not self.regions.live:
             factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
@@ -202,7 +205,7 @@ class View:
             mean=self.scale.back(float(mean[0])),
             spread=self.scale.back_length(float(spread[0])),
         )
-        return Proposal(found.x, reason)
+        return Proposal(np.round(found.x / GRAIN) * GRAIN, reason)
 
     def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement

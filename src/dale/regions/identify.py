@@ -23,6 +23,9 @@ from dale.regions.ball import Ball
 from dale.regions.quadratic_fit import QuadraticFit, n_unknowns
 
 
+TIE = 1e-9  # minima of standardised values that differ by less are equal
+
+
 class Verdict(StrEnum):
     """What became of a candidate, in the order of the tests."""
 
@@ -99,7 +102,7 @@ class RegionFinder:
                     else:
                         found.append((region, candidate))
         live: list[Region] = []
-        for region, candidate in sorted(found, key=lambda pair: pair[0].minimum):  # line 31, best first
+        for region, candidate in _best_first(found):  # line 31
             if any(region.ball.overlaps(other.ball) for other in live):
                 tried.append(Candidate(candidate.index, candidate.k, Verdict.OVERLAPS))
             else:
@@ -139,6 +142,18 @@ class RegionFinder:
         if np.min(ball.distance(X[others])) < self.margin:  # lines 24-25
             return Verdict.IGNORES_NEIGHBOURS
         return Verdict.REGION
+
+
+def _best_first(found: list[tuple[Region, Candidate]]) -> Iterator[tuple[Region, Candidate]]:
+    """By minimum; of equals the one found first.
+
+    The same members seen from another centre, or other members of an exact quadratic, give the same minimum up to
+    rounding, and a run must not depend on that.
+    """
+    left = list(found)
+    while left:
+        lowest = min(region.minimum for region, _ in left)
+        yield left.pop(next(i for i, (region, _) in enumerate(left) if region.minimum <= lowest + TIE))
 
 
 def find_regions(X: Matrix, y: Vector, *, tolerance: float = 1e-9, margin: float = 0.05) -> Regions:
