@@ -9,7 +9,7 @@ m other points, balls a list of (centre, radius), all balls closed. Acquisitions
 Where the paper is silent or misprinted, a comment says "ours:" and what is done instead.
 """
 
-# ruff: noqa: E741 (l is the paper's letter)
+
 
 import math
 
@@ -198,7 +198,7 @@ def find_regions(X, y, eps=1e-9, margin=0.05):
             region = {"centre": centre, "radius": radius, "index": i, "k": k, "members": knn}
             found.append(region | {"minimiser": minimiser, "minimum": minimum, "hessian": B / radius**2})  # line 28
     kept = []  # line 31; ours: keep the best first rather than drop the worst first, which may drop too many
-    for r in sorted(found, key=lambda r: r["minimum"]):
+    for r in sorted(found, key=lambda r: round(r["minimum"], 9)):  # ours: of equals (to rounding) the first found
         if all(np.linalg.norm(r["centre"] - s["centre"]) > r["radius"] + s["radius"] for s in kept):
             kept.append(r)
         else:
@@ -228,16 +228,15 @@ def propose(
 
     # By eq. 18 the data and the candidates outside all balls have nothing to do with those inside.
     members = {j for r in regions for j in r["members"]}
-    outside = [j for j in range(n) if j not in members]
+    outside = [j for j in range(n) if j not in members] or list(range(n))  # ours: all, if none is outside
     X_out, y_out = X[outside], y[outside]
     free = np.array([x for x in candidates if ball_of(x, balls) is None])
 
     def estimate(l):
-        if not outside:
-            return 0.0, 1.0  # ours: no data to estimate from, but y is standardised
         K = k_se(X_out, X_out, l) + jitter * np.eye(len(outside))
         c = ml_mean(K, y_out)
-        return c, ml_variance(K, y_out, c)
+        s2 = ml_variance(K, y_out, c)
+        return (c, s2) if s2 > 1e-12 else (0.0, 1.0)  # ours: equal values tell nothing; y is standardised
 
     def acquire(l, c, s2):
         K, k_star = k_se(X_out, X_out, l), k_se(X_out, free, l)

@@ -28,6 +28,7 @@ from dale.arrays import Vector
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 SQRT_HALF_PI = np.sqrt(np.pi / 2)
 KAPPA = 2.0  # LCB: two standard deviations
+FARTHEST = 1e150  # |u| beyond this overflows when it is squared
 SERIES_BELOW = -50.0  # the series is exact to 1e-16 from here on, the closed form to 2e-13 up to here
 SERIES = (-3.0, 15.0, -105.0, 945.0)  # (-1)^k (2k + 1)!!
 
@@ -69,10 +70,8 @@ def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acqui
     """log EI; minus infinity where nothing can be gained for certain."""
     mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
     gain = best - mean
-    sure = spread <= 0
+    sure, safe, u = _in_spreads(gain, spread)
     with np.errstate(divide="ignore", over="ignore"):
-        safe = np.where(sure, 1.0, spread)
-        u = np.clip(gain / safe, -1e150, 1e150)
         value, ratio = log_h(u)
         return Acquisition(
             np.where(sure, np.log(np.maximum(gain, 0.0)), np.log(safe) + value),
@@ -86,8 +85,7 @@ def expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisiti
     mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
     log_value = log_expected_improvement(mean, spread, best).value
     gain = best - mean
-    sure = spread <= 0
-    u = gain / np.where(sure, 1.0, spread)
+    sure, _, u = _in_spreads(gain, spread)
     with np.errstate(under="ignore", over="ignore"):
         density = np.exp(-0.5 * u**2 - LOG_SQRT_2PI)
         return Acquisition(
@@ -106,13 +104,22 @@ def lower_confidence_bound(mean: Vector, spread: Vector, best: float) -> Acquisi
 def probability_of_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
     """Phi(u); 0 or 1 where the outcome is certain."""
     mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
-    sure = spread <= 0
-    safe = np.where(sure, 1.0, spread)
-    u = (best - mean) / safe
+    sure, safe, u = _in_spreads(best - mean, spread)
     with np.errstate(under="ignore", over="ignore"):
         density = np.exp(-0.5 * u**2 - LOG_SQRT_2PI)
-    return Acquisition(
-        np.where(sure, (best > mean).astype(float), ndtr(u)),
-        np.where(sure, 0.0, -density / safe),
-        np.where(sure, 0.0, -u * density / safe),
-    )
+        return Acquisition(
+            np.where(sure, (best > mean).astype(float), ndtr(u)),
+            np.where(sure, 0.0, -density / safe),
+            np.where(sure, 0.0, -u * density / safe),
+        )
+
+
+def _in_spreads(gain: Vector, spread: Vector) -> tuple[np.ndarray, Vector, Vector]:
+    """Where the outcome is certain, spreads without 0, and u = gain / spread, kept where its square is finite.
+
+    A spread that is nothing beside a gain is none: u beyond the largest float would lose the gain.
+    """
+    with np.errstate(over="ignore"):
+        sure = (spread <= 0) | (gain > FARTHEST * spread)
+        safe = np.where(sure, 1.0, spread)
+        return sure, safe, np.clip(gain / safe, -FARTHEST, FARTHEST)

@@ -90,6 +90,6 @@ def _cholesky(K: Matrix, jitter: float) -> Matrix | None:
     A = K.copy()
     A[np.diag_indices_from(A)] += jitter
     L, info = lapack.dpotrf(A, lower=1, clean=1)
-    if info != 0 or not np.min(np.diag(L)) ** 2 > LEAST_PIVOT:
+    if info != 0 or not np.min(np.diag(L), initial=1.0) ** 2 > LEAST_PIVOT:
         return None
     return np.asarray(L)

@@ -36,7 +36,10 @@ from dale.trial import Reason, Source
 
 INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
-GRAIN = 2.0**-24  # global proposals are rounded to it: finer digits are search error, and would grow from ask to ask
+# Values that the global model sees and points that it proposes are rounded. Its jitter makes it blind to finer digits;
+# what they hold is rounding error, which would grow from ask to ask until runs that should be equal are not.
+VALUE_GRAIN = 2.0**-23  # of standardised values
+POINT_GRAIN = 2.0**-17  # of the cube's side
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
 
@@ -92,6 +95,7 @@ class View:
     memory: GrowingFactor
     box: Box = field(init=False)
     starts: Matrix = field(init=False)
+    _searched: dict[Posterior, Found | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
@@ -133,7 +137,9 @@ class View:
     def regions(self) -> Regions:
         """Alg. 3 on the observations."""
         told = self.history.told
-        return self.method.regions(self.history.X[told], self.z[told]) if self.method.regions else Regions()
+        if self.method.regions is None:
+            return Regions()
+        return self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
 
     @property
     def open_regions(self) -> tuple[Region, ...]:
@@ -148,15 +154,16 @@ class View:
         outside = ~self.regions.inside(self.history.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
-        X, z = self.history.X[outside], self.z[outside]
+        X, z = self.history.X[outside], _rounded(self.z[outside], VALUE_GRAIN)
         if length_scale == self.previous and not self.regions.live:
             factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
         else:
             factor = Factor.of(kernel(X, X))
         posterior = Posterior(kernel, X, z, factor, closed_form_prior(factor, z))
+        lowest, highest = _rounded([self.best, np.max(self.z)], VALUE_GRAIN)
         for x in self.history.pending:
             believed = float(posterior.predict(x[None, :]).mean[0])
-            posterior = posterior.extended(x, float(np.clip(believed, self.best, np.max(self.z))))
+            posterior = posterior.extended(x, min(max(believed, lowest), highest))
         return posterior
 
     def promise(self, posterior: Posterior) -> float:
@@ -165,14 +172,20 @@ class View:
         return -math.inf if found is None else found.value
 
     def search(self, posterior: Posterior) -> Found | None:
-        """The best allowed point of the acquisition function."""
+        """The best allowed point of the acquisition function; the same model is searched once."""
+        if posterior not in self._searched:
+            self._searched[posterior] = self._search(posterior)
+        return self._searched[posterior]
+
+    def _search(self, posterior: Posterior) -> Found | None:
+        best = float(_rounded(self.best, VALUE_GRAIN))
 
         def values(A: Matrix) -> Vector:
-            return self.method.acquisition(*posterior.predict(A), self.best).value
+            return self.method.acquisition(*posterior.predict(A), best).value
 
         def value_and_slope(x: Vector) -> tuple[float, Vector]:
             mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes(x)
-            value, by_mean, by_spread = self.method.acquisition(np.array(mean), np.array(spread), self.best)
+            value, by_mean, by_spread = self.method.acquisition(np.array(mean), np.array(spread), best)
             return float(value), by_mean * mean_slope + by_spread * spread_slope
 
         return maximise(values, value_and_slope, self.starts, self.box, self.allowed)
@@ -205,7 +218,7 @@ class View:
             mean=self.scale.back(float(mean[0])),
             spread=self.scale.back_length(float(spread[0])),
         )
-        return Proposal(np.round(found.x / GRAIN) * GRAIN, reason)
+        return Proposal(_rounded(found.x, POINT_GRAIN), reason)
 
     def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement
@@ -222,6 +235,10 @@ class View:
 def _shrunk(posterior: Posterior) -> Posterior:
     """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
     return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))
+
+
+def _rounded(values: Vector | float | list[float], grain: float) -> Vector:
+    return np.round(np.asarray(values) / grain) * grain
 
 
 def _explore(history: History, rng: np.random.Generator) -> Proposal:

@@ -38,6 +38,12 @@ class Scale:
         """Standardised values."""
         return ((y / 2 - self.lowest / 2) / self.half_width - self.mean) / self.spread
 
+    @property
+    def resolution(self) -> float:
+        """Rounding error of the values, standardised: large where a small variation sits on a large level."""
+        largest = max(abs(self.lowest) / 2, abs(self.lowest / 2 + self.half_width))
+        return float(np.finfo(float).eps) * (largest / self.half_width) / self.spread
+
     def back(self, z: float) -> float:
         """The value that a standardised one stands for."""
         return self.lowest + 2 * (z * self.spread + self.mean) * self.half_width

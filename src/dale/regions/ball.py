@@ -8,6 +8,8 @@ import numpy as np
 
 from dale.arrays import Vector
 
+SLACK = 1e-14  # relative; the neighbour that gave a ball its radius is in it, however its distance was summed up
+
 
 @dataclass(frozen=True, eq=False)
 class Ball:
@@ -26,7 +28,7 @@ class Ball:
 
     def contains(self, points: Vector) -> np.ndarray:
         """Which of the points (..., d) are in the ball."""
-        return np.asarray(np.linalg.norm(points - self.centre, axis=-1) <= self.radius)
+        return np.asarray(np.linalg.norm(points - self.centre, axis=-1) <= (1 + SLACK) * self.radius)
 
     def overlaps(self, other: Ball) -> bool:
         """Whether the two closed balls have a point in common."""

@@ -22,7 +22,7 @@ from dale.arrays import Matrix, Vector
 from dale.regions.ball import Ball
 from dale.regions.quadratic_fit import QuadraticFit, n_unknowns
 
-
+ROUNDING = 32.0  # a fit passes the rounding errors of its points on, this much enlarged at worst
 TIE = 1e-9  # minima of standardised values that differ by less are equal
 
 
@@ -87,8 +87,12 @@ class RegionFinder:
     tolerance: float = 1e-9  # Sec. 4
     margin: float = 0.05  # Alg. 3, line 26
 
-    def __call__(self, X: Matrix, y: Vector) -> Regions:
-        """Regions of observations X (n, d) in the unit cube with values y (n,)."""
+    def __call__(self, X: Matrix, y: Vector, resolution: float = 0.0) -> Regions:
+        """Regions of observations X (n, d) in the unit cube with standardised values y (n,).
+
+        A predicted improvement has to exceed ``ROUNDING`` times the ``resolution``, the rounding error of the values.
+        """
+        least = float(np.min(y)) - ROUNDING * resolution if len(y) else 0.0
         found: list[tuple[Region, Candidate]] = []
         tried: list[Candidate] = []
         n, d = X.shape
@@ -96,7 +100,7 @@ class RegionFinder:
             distances = cdist(X, X)
             nearest = np.argsort(distances, axis=1, kind="stable")
             for i in range(n):  # line 3
-                for candidate, region in self._around(i, X, y, distances[i], nearest[i]):
+                for candidate, region in self._around(i, X, y, least, distances[i], nearest[i]):
                     if region is None:
                         tried.append(candidate)
                     else:
@@ -111,7 +115,7 @@ class RegionFinder:
         return Regions(tuple(live), tuple(tried))
 
     def _around(
-        self, i: int, X: Matrix, y: Vector, distance: Vector, nearest: np.ndarray
+        self, i: int, X: Matrix, y: Vector, least: float, distance: Vector, nearest: np.ndarray
     ) -> Iterator[tuple[Candidate, Region | None]]:
         """Lines 5-29: ever larger neighbourhoods of one observation, up to the first that fails."""
         n, d = X.shape
@@ -119,13 +123,13 @@ class RegionFinder:
             members = nearest[:k]  # line 6; X_i counts
             ball = Ball(X[i], float(distance[members[-1]]))  # line 7
             fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None  # line 8
-            verdict = self._judge(fit, ball, X, y, nearest[k:])
+            verdict = self._judge(fit, ball, X, least, nearest[k:])
             if verdict is not Verdict.REGION or fit is None:
                 yield Candidate(i, k, verdict), None
                 return  # `break`: larger k are never tried
             yield Candidate(i, k, verdict), Region(ball, fit, members, fit.minimiser, fit.minimum)
 
-    def _judge(self, fit: QuadraticFit | None, ball: Ball, X: Matrix, y: Vector, others: np.ndarray) -> Verdict:
+    def _judge(self, fit: QuadraticFit | None, ball: Ball, X: Matrix, least: float, others: np.ndarray) -> Verdict:
         if fit is None:
             return Verdict.DEGENERATE
         if not fit.is_convex:  # line 9
@@ -135,7 +139,7 @@ class RegionFinder:
             return Verdict.OUTSIDE_BALL
         if np.any(x_star < 0) or np.any(x_star > 1):
             return Verdict.OUTSIDE_BOX
-        if fit.minimum > np.min(y):  # line 17
+        if fit.minimum > least:  # line 17
             return Verdict.NO_IMPROVEMENT
         if np.min(np.linalg.norm(X - x_star, axis=1)) < self.tolerance:  # lines 20-21
             return Verdict.CONVERGED

@@ -1,0 +1,1 @@
+"""Test functions, methods and runs to compare them by."""

@@ -1,0 +1,59 @@
+"""The command line: ``dale <command>``, the same as ``python -m dale <command>``.
+
+Each command is a module here with two functions, ``add_parser(subparsers)`` and ``run(args) -> int``, and a line in
+``COMMANDS``. Only the module of the command that was asked for is imported, so none makes the others slow to start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import dale
+
+# name -> (module, what it does in one line); to add a command, add its line
+COMMANDS = {
+    "demo": ("dale.cli.demo", "minimise a real problem, print what was found, write pictures"),
+}
+
+WRONG_USE = 2  # as argparse has it
+INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; ``argv=None`` takes the arguments of the process."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(argv)
+    if not argv:
+        parser.print_help()
+        return WRONG_USE
+    args = parser.parse_args(argv)
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        print("dale: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough, as in `dale demo | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
+        return 0
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        if args.traceback:
+            raise
+        print(f"dale: error: {error}", file=sys.stderr)
+        return WRONG_USE
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dale", description="Minimise expensive functions in few evaluations.")
+    parser.add_argument("--version", action="version", version=f"dale {dale.__version__}")
+    parser.add_argument("--traceback", action="store_true", help="show where an error came from, for bug reports")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="<command>", required=True)
+    for name, (module, about) in COMMANDS.items():
+        if name in argv:
+            importlib.import_module(module).add_parser(commands)
+        else:
+            commands.add_parser(name, help=about)
+    return parser

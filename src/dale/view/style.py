@@ -1,0 +1,78 @@
+"""How the pictures look, and the one door to matplotlib.
+
+Figures are made without pyplot: it keeps every figure alive in a global list and may want a display.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dale.trial import Source
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 160
+INK, FAINT = "#222222", "#9a9a9a"
+SKY = "#0072B2"
+TITLE, LABEL, SMALL = 11, 10, 8.5  # points
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the points of one source are drawn."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+# Colours of Okabe & Ito (2008), which people with any kind of colour vision tell apart; the markers differ too.
+LOOKS = {
+    Source.GIVEN: Look("given", "#CC79A7", "P"),
+    Source.DESIGN: Look("initial design", "#555555", "s"),
+    Source.GLOBAL: Look("global model", SKY, "o"),
+    Source.REGION: Look("quadratic region", "#E69F00", "D"),
+    Source.EXPLORE: Look("explore", "#009E73", "^"),
+}
+
+
+class MatplotlibMissing(ImportError):
+    """Pictures were asked for and matplotlib is not there."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that draws into memory."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MatplotlibMissing("pictures need matplotlib: pip install 'dale[plot]'") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, path: Path | str) -> Path:
+    """Write a figure; the ending of the name (png, pdf, svg) says how."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=DPI)
+    return path
+
+
+def plain(axes: Axes) -> None:
+    """Only the lines that carry information."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(labelsize=SMALL, color=FAINT)
+    axes.grid(True, color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def legend(axes: Axes, **options: Any) -> None:
+    """A legend without a box that hides data."""
+    axes.legend(fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor="none", **options)

@@ -1,0 +1,58 @@
+"""What must not change a run: unit and zero of the values, units of the parameters, the order of their names."""
+
+import numpy as np
+import pytest
+
+import dale
+from dale.bench.functions import get
+
+N = 30
+
+
+def cube_points(fun, space, scale=1.0, shift=0.0, seed=0):
+    optimizer = dale.Optimizer(space, seed=seed)
+    for _ in range(N):
+        trial = optimizer.ask()
+        optimizer.tell(trial, scale * fun(trial.x) + shift)
+    return np.array([t.point for t in optimizer.history])
+
+
+@pytest.fixture(scope="module")
+def branin_points():
+    branin = get("branin")
+    return cube_points(branin.fun, branin.bounds)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e3, 1e15])
+@pytest.mark.parametrize("shift", [0.0, 1e6, -1e6])
+def test_rescaled_values_give_the_same_points(branin_points, scale, shift):
+    branin = get("branin")
+    spread = 50.0  # about the standard deviation of Branin over its box
+    points = cube_points(branin.fun, branin.bounds, scale, scale * shift * spread)
+    np.testing.assert_allclose(points, branin_points, atol=1e-6)
+
+
+@pytest.mark.parametrize("width", [1e-12, 1e-3, 1e12])
+def test_rescaled_bounds_give_the_same_points(branin_points, width):
+    branin = get("branin")
+    lower, upper = np.array(branin.bounds).T
+
+    def rescaled(x):
+        return branin.fun(lower + (upper - lower) * (x / width))
+
+    points = cube_points(rescaled, [(0, width)] * 2)
+    np.testing.assert_allclose(points, branin_points, atol=1e-6)
+
+
+def test_names_in_another_order_give_the_same_values():
+    branin = get("branin")
+
+    def fun(p):
+        return branin.fun(np.array([p["a"], p["b"]]))
+
+    one = dale.minimize(fun, dale.Space(a=(-5, 10), b=(0, 15)), budget=12, seed=3)
+    two = dale.minimize(fun, dale.Space(b=(0, 15), a=(-5, 10)), budget=12, seed=3)
+    assert one.func_vals.tolist() == two.func_vals.tolist()
+    assert list(one.params) == ["a", "b"]
+    assert list(two.params) == ["b", "a"]
+    assert one.x.tolist() == two.x[::-1].tolist()

@@ -1,0 +1,196 @@
+import doctest
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, OptimizeResult
+
+import dale
+import dale.minimize
+from dale.trial import Source, State
+
+BOX = [(-2, 2), (-2, 2)]
+
+
+def bowl(x):
+    return float((x[0] - 1) ** 2 + 2 * (x[1] + 0.5) ** 2)
+
+
+def test_the_example_of_the_docstring():
+    import sys
+
+    results = doctest.testmod(sys.modules["dale.minimize"])
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("space", [BOX, np.array(BOX), Bounds([-2, -2], [2, 2]), Bounds(-2, [2, 2])])
+def test_spaces_as_scipy_takes_them(space):
+    result = dale.minimize(bowl, space, budget=6, seed=0)
+    assert isinstance(result, OptimizeResult)
+    assert result.x.shape == (2,)
+    assert result.nfev == 6
+    assert (result.success, result.status) == (True, 0)
+    assert result.fun == bowl(result.x)
+
+
+def test_named_parameters():
+    result = dale.minimize(lambda p: p["a"] ** 2 + p["b"], {"a": (-1, 1), "b": (0, 1)}, budget=5, seed=0)
+    assert set(result.params) == {"a", "b"}
+
+
+def test_the_target_stops_the_run():
+    result = dale.minimize(bowl, BOX, budget=50, seed=0, target=1e-6)
+    assert result.nfev < 20
+    assert result.fun <= 1e-6
+    assert (result.status, result.message, result.success) == (1, "The target is reached", True)
+
+
+def test_the_callback_sees_the_result_and_may_stop():
+    seen = []
+
+    def callback(intermediate_result):
+        seen.append(intermediate_result.fun)
+        if len(seen) == 4:
+            raise StopIteration
+
+    result = dale.minimize(bowl, BOX, budget=50, seed=0, callback=callback)
+    assert result.nfev == 4
+    assert seen == list(np.minimum.accumulate(result.func_vals))
+    assert (result.status, result.success) == (2, False)
+
+
+def test_ctrl_c_returns_the_best_so_far():
+    calls = []
+
+    def interrupted(x):
+        calls.append(x)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return bowl(x)
+
+    result = dale.minimize(interrupted, BOX, budget=50, seed=0)
+    assert result.nfev == 4
+    assert result.fun == min(result.func_vals)
+    assert (result.status, result.message) == (2, "Interrupted")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None, "raise"])
+def test_failed_evaluations_do_not_end_the_run(bad):
+    calls = []
+
+    def sometimes(x):
+        calls.append(x)
+        if len(calls) % 3 == 0:
+            if bad == "raise":
+                raise RuntimeError("solver diverged")
+            return bad
+        return bowl(x)
+
+    result = dale.minimize(sometimes, BOX, budget=12, seed=0)
+    failed = [t for t in result.history if t.state is State.FAILED]
+    assert len(failed) == 4
+    assert all(("solver diverged" if bad == "raise" else repr(bad)) in t.error for t in failed)
+    assert len(result.func_vals) == 8
+
+
+def test_all_failed():
+    result = dale.minimize(lambda x: np.nan, BOX, budget=5, seed=0)
+    assert (result.x, result.status, result.success) == (None, 3, False)
+    assert result.nfev == 5
+
+
+def test_x0_is_evaluated_first_and_y0_is_believed():
+    result = dale.minimize(bowl, BOX, budget=6, seed=0, x0=[1, 1])
+    assert result.x_iters[0].tolist() == [1, 1]
+    assert result.nfev == 6
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return bowl(x)
+
+    known = [[1, 1], [0, 0], [-1, 1]]
+    result = dale.minimize(counted, BOX, budget=4, seed=0, x0=known, y0=[bowl(x) for x in known])
+    assert len(calls) == 4
+    assert len(result.func_vals) == 7
+    assert [t.reason.source for t in result.history[:3]] == [Source.GIVEN] * 3
+    assert Source.DESIGN not in {t.reason.source for t in result.history}
+
+
+def test_the_objective_cannot_change_the_history():
+    def rude(x):
+        value = bowl(x)
+        x[:] = 99
+        return value
+
+    result = dale.minimize(rude, BOX, budget=5, seed=0)
+    assert np.all(np.abs(result.x_iters) <= 2)
+
+
+def test_a_fresh_seed_is_told():
+    one = dale.minimize(bowl, BOX, budget=5)
+    two = dale.minimize(bowl, BOX, budget=5, seed=one.seed)
+    assert one.x_iters.tolist() == two.x_iters.tolist()
+
+
+def test_an_objective_that_returns_two_values_is_refused():
+    with pytest.raises(TypeError, match="minimises one objective"):
+        dale.minimize(lambda x: [1.0, 2.0], BOX, budget=5)
+
+
+def test_progress_is_silent_unless_wanted(capsys):
+    dale.minimize(bowl, BOX, budget=4, seed=0)
+    assert capsys.readouterr().err == ""
+    dale.minimize(bowl, BOX, budget=4, seed=0, progress=True)
+    assert "4/4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("space", "error", "match"),
+    [
+        ([], ValueError, "space is empty"),
+        ([(1, 0)], ValueError, r"bounds 0: bounds are reversed, got \[1.0, 0.0\]; wanted lower < upper"),
+        ([(1, 1)], ValueError, "bounds are equal"),
+        ([(0, np.nan)], ValueError, "upper bound must be finite, got nan"),
+        ([(0, np.inf)], ValueError, "upper bound must be finite, got inf"),
+        ([(0, 1, 2)], ValueError, r"wanted a pair \(lower, upper\)"),
+        ([1, 2], TypeError, r"bounds 0: wanted a pair"),
+        ([("a", "b")], TypeError, "must be a number"),
+        (np.zeros((2, 3)), ValueError, "wanted a pair"),
+        ("box", TypeError, "a space is"),
+        (None, TypeError, "a space is"),
+        (Bounds([0, np.nan], [1, 1]), ValueError, "must be finite"),
+        (Bounds([0, 0], [1, np.inf]), ValueError, "must be finite"),
+        ({"a": (2, 1)}, ValueError, "parameter 'a': bounds are reversed"),
+        ({}, ValueError, "space is empty"),
+    ],
+)
+def test_bad_spaces(space, error, match):
+    with pytest.raises(error, match=match):
+        dale.minimize(bowl, space, budget=5)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"budget": 0}, ValueError, "budget must be at least 1, got 0"),
+        ({"budget": -5}, ValueError, "at least 1"),
+        ({"budget": 2.5}, TypeError, "positive integer"),
+        ({"budget": None}, TypeError, "positive integer"),
+        ({"target": "low"}, TypeError, "target must be a number"),
+        ({"target": np.nan}, ValueError, "target"),
+        ({"x0": [5, 5]}, ValueError, "outside its bounds"),
+        ({"x0": [1]}, ValueError, "wanted 2 numbers"),
+        ({"x0": [[1, 1]], "y0": [1.0, 2.0]}, ValueError, "one value for each point"),
+        ({"y0": [1.0]}, ValueError, "give x0 too"),
+        ({"method": dale.methods.paper}, TypeError, "method must be"),
+    ],
+)
+def test_bad_arguments(change, error, match):
+    with pytest.raises(error, match=match):
+        dale.minimize(bowl, BOX, **{"budget": 5, **change})
+
+
+def test_an_objective_that_cannot_be_called():
+    with pytest.raises(TypeError, match="must be callable"):
+        dale.minimize(3, BOX, budget=5)

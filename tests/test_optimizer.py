@@ -1,0 +1,270 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dale
+from dale.trial import Source, State
+
+BOX = [(-5, 10), (0, 15)]
+
+
+def bowl(x):
+    return float((x[0] - 1) ** 2 + (x[1] - 4) ** 2)
+
+
+def told(n, seed=0, space=BOX):
+    optimizer = dale.Optimizer(space, seed=seed)
+    for _ in range(n):
+        trial = optimizer.ask()
+        optimizer.tell(trial, bowl(trial.x))
+    return optimizer
+
+
+def points(optimizer):
+    return [t.point.tolist() for t in optimizer.history]
+
+
+def test_same_seed_same_run_another_seed_another_run():
+    assert points(told(12)) == points(told(12))
+    assert points(told(4, seed=0)) != points(told(4, seed=1))
+
+
+def test_same_seed_in_a_fresh_process_and_global_random_state_untouched():
+    code = (
+        "import numpy as np, dale\n"
+        "np.random.seed(7); before = np.random.get_state()[1].tolist()\n"
+        "o = dale.Optimizer([(-5, 10), (0, 15)], seed=0)\n"
+        "for _ in range(12):\n"
+        "    t = o.ask(); o.tell(t, float((t.x[0] - 1) ** 2 + (t.x[1] - 4) ** 2))\n"
+        "assert np.random.get_state()[1].tolist() == before\n"
+        "print([t.point.tolist() for t in o.history])\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == str(points(told(12)))
+
+
+def test_a_proposal_is_a_function_of_the_history():
+    """An optimizer that is handed the history of another proposes bit for bit what the other does."""
+    one = told(14)
+    for cut in (3, 7, 11, 14):
+        two = told(0)
+        two._trials = list(one.history[:cut])
+        assert two.ask().point.tolist() == [*points(one), one.ask().point.tolist()][cut]
+
+
+def test_the_order_of_the_tells_does_not_show():
+    def proposal(order):
+        optimizer = dale.Optimizer(BOX, seed=2)
+        trials = optimizer.ask(6)
+        for i in order:
+            optimizer.tell(trials[i], bowl(trials[i].x))
+        return optimizer.ask().point.tolist()
+
+    assert proposal([0, 1, 2, 3, 4, 5]) == proposal([5, 2, 0, 4, 1, 3])
+
+
+@pytest.mark.parametrize("n_told", [0, 2, 3, 9])
+def test_eight_asks_without_a_tell_are_eight_different_points(n_told):
+    optimizer = told(n_told)
+    trials = optimizer.ask(8)
+    P = np.array([t.point for t in optimizer.history])
+    distance = np.linalg.norm(P[:, None] - P[None], axis=2) + np.eye(len(P))
+    assert len(trials) == 8
+    assert distance.min() > 1e-6
+    assert {t.state for t in trials} == {State.PENDING}
+
+
+def test_points_are_within_the_bounds_and_read_only():
+    optimizer = told(8)
+    for t in optimizer.history:
+        assert np.all(t.x >= [-5, 0])
+        assert np.all(t.x <= [10, 15])
+        with pytest.raises(ValueError, match="read-only"):
+            t.x[0] = 0
+
+
+def test_named_parameters():
+    optimizer = dale.Optimizer(dale.Space(rate=dale.Float(1e-4, 1.0, log=True), width=(1.0, 3.0)), seed=0)
+    trial = optimizer.ask()
+    assert list(trial.params) == ["rate", "width"]
+    assert trial.x.tolist() == list(trial.params.values())
+    optimizer.tell(trial.id, 1.0)
+    optimizer.add({"width": 2.0, "rate": 0.1}, 0.5)
+    assert optimizer.best.params == {"rate": pytest.approx(0.1), "width": 2.0}
+    assert optimizer.best.reason.source is Source.GIVEN
+
+
+def test_tell_takes_numbers_of_any_kind():
+    optimizer = dale.Optimizer(BOX, seed=0)
+    for value in (1, 2.5, np.float32(0.5), np.int64(3), np.array(4.0), np.array([1.5])):
+        assert isinstance(optimizer.tell(optimizer.ask(), value).value, float)
+
+
+def test_result_before_and_after():
+    optimizer = dale.Optimizer(BOX, seed=0)
+    empty = optimizer.result()
+    assert (empty.x, empty.fun, empty.success, empty.nfev) == (None, None, False, 0)
+    assert optimizer.best is None
+    optimizer = told(15)
+    result = optimizer.result()
+    assert result.fun == optimizer.best.value == min(result.func_vals)
+    assert result.x_iters.shape == (15, 2)
+    assert result.nfev == 15
+    assert result.nit == 12
+    assert "best value" in str(result)
+
+
+def test_local_minima_in_the_users_units():
+    optimizer = dale.Optimizer(dale.Space(a=(-5, 10), b=dale.Float(0.1, 10.0, log=True)), seed=0)
+    for _ in range(20):
+        trial = optimizer.ask()
+        a, log_b = trial.params["a"], np.log(trial.params["b"])
+        optimizer.tell(trial, 3 * (a - 1) ** 2 + 5 * (log_b - 0.5) ** 2)
+    (minimum,) = optimizer.result().local_minima
+    b = np.exp(0.5)
+    assert minimum.params == {"a": pytest.approx(1), "b": pytest.approx(b)}
+    assert minimum.fun == pytest.approx(0, abs=1e-9)
+    # d2/db2 of 5 (log b - 1/2)^2 is 10 / b^2 where log b = 1/2.
+    np.testing.assert_allclose(minimum.hessian, [[6, 0], [0, 10 / b**2]], atol=1e-6)
+    assert minimum.converged
+
+
+def test_a_failed_trial_is_kept_and_its_neighbourhood_avoided():
+    optimizer = told(6)
+    trial = optimizer.ask()
+    failed = optimizer.fail(trial, "diverged")
+    assert (failed.state, failed.error, failed.value) == (State.FAILED, "diverged", None)
+    for _ in range(5):
+        new = optimizer.ask()
+        assert np.linalg.norm(new.point - trial.point) > 1e-3
+        optimizer.tell(new, bowl(new.x))
+    assert len(optimizer.history) == 12
+    optimizer.tell(trial, 3.0)  # it arrived after all
+    assert optimizer.history[6].value == 3.0
+
+
+def test_all_failed_still_asks():
+    optimizer = dale.Optimizer(BOX, seed=0)
+    for _ in range(6):
+        optimizer.fail(optimizer.ask(), "no")
+    assert len({tuple(p) for p in points(optimizer)}) == 6
+    assert optimizer.result().status == 3
+
+
+class TestBadInput:
+    """A clear error, and nothing changed."""
+
+    @pytest.fixture
+    def optimizer(self):
+        return told(4)
+
+    def unchanged(self, optimizer):
+        return [(t.id, t.state, t.value, t.point.tolist()) for t in optimizer.history]
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_values_that_are_not_finite(self, optimizer, value):
+        trial = optimizer.ask()
+        before = self.unchanged(optimizer)
+        with pytest.raises(ValueError, match=r"must be finite, got .*fail"):
+            optimizer.tell(trial, value)
+        with pytest.raises(ValueError, match="must be finite"):
+            optimizer.add([0, 1], value)
+        assert self.unchanged(optimizer) == before
+
+    @pytest.mark.parametrize("value", [None, "1.0", 1j, [1.0, 2.0], np.array([1.0, 2.0]), True])
+    def test_values_that_are_no_number(self, optimizer, value):
+        trial = optimizer.ask()
+        before = self.unchanged(optimizer)
+        with pytest.raises(TypeError, match="one real number, got"):
+            optimizer.tell(trial, value)
+        assert self.unchanged(optimizer) == before
+
+    def test_unknown_trials(self, optimizer):
+        before = self.unchanged(optimizer)
+        with pytest.raises(ValueError, match="trial 99 is unknown here; this run has 4 trials"):
+            optimizer.tell(99, 1.0)
+        with pytest.raises(ValueError, match="unknown"):
+            optimizer.tell(-1, 1.0)
+        with pytest.raises(ValueError, match="unknown"):
+            optimizer.tell(told(1, seed=9).history[0], 1.0)
+        with pytest.raises(TypeError, match="wanted a Trial"):
+            optimizer.tell("0", 1.0)
+        assert self.unchanged(optimizer) == before
+
+    def test_telling_twice(self, optimizer):
+        value = optimizer.history[0].value
+        before = self.unchanged(optimizer)
+        optimizer.tell(0, value)  # the same again is no change
+        with pytest.raises(ValueError, match=r"trial 0 was told .* before, got .*nothing was changed"):
+            optimizer.tell(0, value + 1)
+        with pytest.raises(ValueError, match="cannot fail"):
+            optimizer.fail(0, "late")
+        assert self.unchanged(optimizer) == before
+
+    def test_add_outside_the_box_or_of_a_wrong_shape(self, optimizer):
+        before = self.unchanged(optimizer)
+        with pytest.raises(ValueError, match=r"coordinate 0 = 11.0 is outside its bounds \[-5.0, 10.0\]"):
+            optimizer.add([11, 3], 1.0)
+        with pytest.raises(ValueError, match="wanted 2 numbers"):
+            optimizer.add([1, 2, 3], 1.0)
+        with pytest.raises(ValueError, match="wanted 2 numbers"):
+            optimizer.add([[1, 2]], 1.0)
+        with pytest.raises(TypeError, match="no names"):
+            optimizer.add({"a": 1}, 1.0)
+        with pytest.raises(TypeError, match="sequence of 2 numbers"):
+            optimizer.add(3.0, 1.0)
+        assert self.unchanged(optimizer) == before
+
+    def test_unknown_and_missing_names(self):
+        optimizer = dale.Optimizer(dale.Space(a=(0, 1), b=(0, 1)))
+        with pytest.raises(ValueError, match="unknown parameter 'c'; missing parameter 'b'; the space has 'a', 'b'"):
+            optimizer.add({"a": 0.5, "c": 0.5}, 1.0)
+        with pytest.raises(TypeError, match="this space has names"):
+            optimizer.add([0.5, 0.5], 1.0)
+        assert optimizer.history == ()
+
+    @pytest.mark.parametrize(("n", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), (True, TypeError)])
+    def test_ask_for_a_strange_number(self, optimizer, n, error):
+        with pytest.raises(error, match="n must be a positive integer"):
+            optimizer.ask(n)
+
+    def test_method_and_seed(self):
+        with pytest.raises(TypeError, match=r"method must be one of dale\.methods"):
+            dale.Optimizer(BOX, method="paper")
+        with pytest.raises(TypeError, match="seed must be"):
+            dale.Optimizer(BOX, seed="0")
+        with pytest.raises(ValueError, match="seed must be"):
+            dale.Optimizer(BOX, seed=-1)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [[(1, 1 + 1e-12)] * 2, [(-1e12, 1e12)] * 2, [(-1.7e308, 1.7e308)] * 2, [(0, 5e-324)] * 2, [(0, 1)], [(0, 1)] * 20],
+)
+def test_strange_ranges(bounds):
+    optimizer = dale.Optimizer(bounds, seed=0)
+    lower, upper = np.array(bounds, dtype=float).T
+    for _ in range(12):
+        trial = optimizer.ask()
+        assert np.all((trial.x >= lower) & (trial.x <= upper))
+        optimizer.tell(trial, float(np.sum((trial.point - 0.3) ** 2)))
+
+
+@pytest.mark.parametrize("values", ["constant", "step", "tiny", "huge", "spike"])
+def test_strange_values(values):
+    functions = {
+        "constant": lambda u: 1.0,
+        "step": lambda u: float(u[0] > 0.5),
+        "tiny": lambda u: 1e-310 * float(np.sum(u)),
+        "huge": lambda u: 1.7e308 * float(u[0] - u[1]),
+        "spike": lambda u: 1e12 if u[0] > 0.8 else float(np.sum(u**2)),
+    }
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+    for _ in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, functions[values](trial.point))
+    P = np.array(points(optimizer))
+    assert np.all((P >= 0) & (P <= 1))
+    assert len({tuple(p) for p in P}) == 20
