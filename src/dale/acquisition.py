@@ -18,6 +18,7 @@ With the scaled Mills ratio q(u) = Phi(u) / phi(u) = sqrt(pi/2) erfcx(-u / sqrt 
 and where 1 + u q(u) cancels (u far below 0) its asymptotic series u^-2 - 3 u^-4 + 15 u^-6 - ... takes over.
 """
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,8 +26,9 @@ from scipy.special import erfcx, ndtr
 
 from dale.arrays import Vector
 
-LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
-SQRT_HALF_PI = np.sqrt(np.pi / 2)
+LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+SQRT_HALF_PI = math.sqrt(math.pi / 2)
+SQRT_2 = math.sqrt(2)
 KAPPA = 2.0  # LCB: two standard deviations
 FARTHEST = 1e150  # |u| beyond this overflows when it is squared
 SERIES_BELOW = -50.0  # the series is exact to 1e-16 from here on, the closed form to 2e-13 up to here
@@ -57,17 +59,41 @@ def log_h(u: Vector) -> tuple[Vector, Vector]:
         Phi = ndtr(u)
         h = np.exp(-0.5 * u**2 - LOG_SQRT_2PI) + u * Phi
         # Left of it: relative to phi(u).
-        mills = SQRT_HALF_PI * erfcx(-u / np.sqrt(2))
-        w = u**-2
-        series = w * (1 + w * (SERIES[0] + w * (SERIES[1] + w * (SERIES[2] + w * SERIES[3]))))
-        tail = np.where(u < SERIES_BELOW, series, 1 + u * mills)
+        mills = SQRT_HALF_PI * erfcx(-u / SQRT_2)
+        tail = np.where(u < SERIES_BELOW, _series(u), 1 + u * mills)
         value = np.where(u > -1, np.log(h), -0.5 * u**2 - LOG_SQRT_2PI + np.log(tail))
         slope = np.where(u > -1, Phi / h, mills / tail)
     return value, slope
 
 
+def _series(u: Vector | float) -> Vector:
+    """1 + u q(u) for u far below 0."""
+    w = np.square(1 / u)
+    return w * (1 + w * (SERIES[0] + w * (SERIES[1] + w * (SERIES[2] + w * SERIES[3]))))
+
+
+def log_h_at(u: float) -> tuple[float, float]:
+    """``log_h`` at one number: a climb takes it point by point, and arrays of one element cost ten times as much."""
+    if u > -1:
+        Phi = float(ndtr(u))
+        h = math.exp(-0.5 * u * u - LOG_SQRT_2PI) + u * Phi
+        return math.log(h), Phi / h
+    mills = SQRT_HALF_PI * float(erfcx(-u / SQRT_2))
+    tail = float(_series(u)) if u < SERIES_BELOW else 1 + u * mills
+    return -0.5 * u * u - LOG_SQRT_2PI + math.log(tail), mills / tail
+
+
 def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
     """log EI; minus infinity where nothing can be gained for certain."""
+    if np.ndim(mean) == 0 and spread > 0:
+        sigma = float(spread)
+        t = min(max((best - float(mean)) / sigma, -FARTHEST), FARTHEST)
+        level, phi_over_h = log_h_at(t)
+        return Acquisition(
+            np.array(math.log(sigma) + level),
+            np.array(-phi_over_h / sigma),
+            np.array((1 - t * phi_over_h) / sigma),
+        )
     mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
     gain = best - mean
     sure, safe, u = _in_spreads(gain, spread)

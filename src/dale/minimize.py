@@ -78,7 +78,7 @@ def minimize(
         except KeyboardInterrupt:
             status, message = STOPPED, "Interrupted"
     result = optimizer.result()
-    if result.x is not None:
+    if result.x is not None or status == STOPPED:
         result.update(status=status, message=message, success=status != STOPPED)
     return result
 

@@ -125,17 +125,18 @@ class Optimizer:
     def _ask(self) -> Trial:
         history = History.of(self._trials, self.space.dimension)
         point, reason = self.method.propose(history, self.seed, self._memory)
-        return self._record(self._distinct(self.space.snap(point), history), reason)
+        return self._record(*self._distinct(self.space.snap(point), reason, history))
 
-    def _distinct(self, point: Vector, history: History) -> Vector:
-        """The point, or another one if rounding in the user's units has made it one seen before."""
+    def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
+        """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
         seen = np.vstack([history.X, history.pending])
         rng = generator(self.seed, history.n_asked)
         for _ in range(RESPACE_TRIES):
             if not np.any(np.all(seen == point, axis=1)):
                 break
             point = self.space.snap(far_from(seen, self.space.dimension, rng))
-        return point
+            reason = Reason(Source.EXPLORE, length_scale=reason.length_scale)
+        return point, reason
 
     def _record(self, point: Vector, reason: Reason) -> Trial:
         params = self.space.decode(point)
@@ -171,6 +172,7 @@ class Optimizer:
             x=self.space.as_array(params),
             params=params,
             fun=fit.minimum,
+            error=fit.leave_one_out_error,
             hessian=self.space.hessian(params, fit.hessian),
             condition=float(eigenvalues[-1] / eigenvalues[0]),
             radius=fit.ball.radius,

@@ -27,17 +27,19 @@ class Progress:
 
     def update(self, done: int, trial: Trial, best: Trial | None) -> None:
         """Show the state after a trial."""
+        value = "none yet" if best is None else f"{best.value:.6g}"
+        self.write(done, f"best {value}  last: {trial.reason.source}")
+
+    def write(self, done: int, note: str) -> None:
+        """Show how much is done, and a note."""
         elapsed = time.monotonic() - self._started
         if not self.show or (elapsed - self._shown < EVERY and done < self.total):
             return
         self._shown = elapsed
         filled = BAR * done // self.total
-        value = "none yet" if best is None else f"{best.value:.6g}"
         left = elapsed / done * (self.total - done)
-        text = (
-            f"{'█' * filled}{'░' * (BAR - filled)} {done}/{self.total}  best {value}  "
-            f"{elapsed:.0f} s, {left:.0f} s left  last: {trial.reason.source}"
-        )
+        bar = "█" * filled + "░" * (BAR - filled)
+        text = f"{bar} {done}/{self.total}  {elapsed:.0f} s, {left:.0f} s left  {note}"
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write("\r" + text[:width].ljust(width))
         sys.stderr.flush()

@@ -68,8 +68,8 @@ class Reason:
         if self.source is Source.EXPLORE:
             return "far from all other points"
         text = f"minimum of quadratic region {self.region}" if self.source is Source.REGION else "global model"
-        if self.mean is not None and self.spread is not None:
-            text += f": predicted {self.mean:.6g} ± {self.spread:.2g}"
+        if self.mean is not None:
+            text += f": predicted {self.mean:.6g}" + (f" ± {self.spread:.2g}" if self.spread else "")
         if self.acquisition is not None:
             text += f", expected improvement {self.acquisition:.2g}"
         if self.length_scale is not None:
@@ -110,17 +110,19 @@ class LocalMinimum:
         x: Where the quadratic is smallest, as an array in the user's units.
         params: The same as the objective takes it.
         fun: Predicted minimum.
+        error: How far off it may be: the leave-one-out error of the quadratic.
         hessian: Second derivatives there, in the user's units: how sharp the minimum is.
         condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
         radius: Radius of the region in the unit cube.
         n_points: Observations in the region.
-        converged: Whether the best observation in the region is as good as the predicted minimum, as far as
-            ``CONVERGED`` of the range of the observations.
+        converged: Whether the best observation in the region is as good as the predicted minimum, to
+            within 1e-9 of the range of all observations.
     """
 
     x: Vector
     params: Params
     fun: float
+    error: float
     hessian: Matrix
     condition: float
     radius: float
@@ -168,7 +170,7 @@ class Result(OptimizeResult):
             lines.append(f"best point  {describe_point(self.params)}")
         for k, m in enumerate(self.local_minima, 1):
             lines.append(
-                f"minimum {k}   {m.fun:.6g} at {describe_point(m.params)}, "
+                f"minimum {k}   {m.fun:.6g} ± {m.error:.1g} at {describe_point(m.params)}, "
                 f"condition {m.condition:.3g}, {'converged' if m.converged else 'not converged'}"
             )
         return "\n".join(lines)

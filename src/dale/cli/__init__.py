@@ -17,6 +17,7 @@ import dale
 # name -> (module, what it does in one line); to add a command, add its line
 COMMANDS = {
     "demo": ("dale.cli.demo", "minimise a real problem, print what was found, write pictures"),
+    "bench": ("dale.cli.bench", "compare methods on test functions"),
 }
 
 WRONG_USE = 2  # as argparse has it
@@ -51,8 +52,9 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dale {dale.__version__}")
     parser.add_argument("--traceback", action="store_true", help="show where an error came from, for bug reports")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="<command>", required=True)
+    asked = next((word for word in argv if not word.startswith("-")), None)
     for name, (module, about) in COMMANDS.items():
-        if name in argv:
+        if name == asked:
             importlib.import_module(module).add_parser(commands)
         else:
             commands.add_parser(name, help=about)

@@ -66,9 +66,13 @@ class Factor:
         """L^-1 b."""
         return _triangular(self.lower, b, transposed=False)
 
+    def solve_upper(self, b: Matrix) -> Matrix:
+        """L^-T b."""
+        return _triangular(self.lower, b, transposed=True)
+
     def solve(self, b: Matrix) -> Matrix:
         """(L L')^-1 b."""
-        return _triangular(self.lower, self.solve_lower(b), transposed=True)
+        return self.solve_upper(self.solve_lower(b))
 
     @property
     def log_determinant(self) -> float:

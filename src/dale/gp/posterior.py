@@ -126,5 +126,5 @@ class Posterior:
         scale = math.sqrt(self.prior.variance)
         spread = scale * math.sqrt(variance)
         # d(1 - v'v)/dx = -2 (K^-1 k)' dk, and d sqrt(q) = dq / (2 sqrt(q)).
-        spread_slope = -scale * (dk.T @ self.factor.solve(k)) / math.sqrt(variance)
+        spread_slope = -scale * (dk.T @ self.factor.solve_upper(v)) / math.sqrt(variance)
         return PointPrediction(mean, spread, mean_slope, spread_slope)

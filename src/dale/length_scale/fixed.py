@@ -2,19 +2,29 @@
 
 from dataclasses import dataclass
 
+from dale.gp import Prior
 from dale.kernels.kernel import check_length_scale
 from dale.length_scale.policy import Decision, Situation
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """Always the same length-scale, in sides of the unit cube."""
+    """Always the same length-scale, in sides of the unit cube.
+
+    Attributes:
+        length_scale: The length-scale.
+        prior: Mean and variance of the objective, if they are known as well; else they are estimated.
+    """
 
     length_scale: float
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         check_length_scale(self.length_scale)
 
     def decide(self, situation: Situation) -> Decision:
         """The given length-scale."""
-        return Decision(self.length_scale, situation.posterior(self.length_scale))
+        posterior = situation.posterior(self.length_scale)
+        if self.prior is not None:
+            posterior = posterior.with_prior(situation.standardised(self.prior))
+        return Decision(self.length_scale, posterior)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dale.arrays import Vector
-from dale.gp import Posterior
+from dale.gp import Posterior, Prior
 
 GRID = tuple(float(l) for l in np.geomspace(0.01, 10.0, 61))  # "exhaustive" in Sec. 4.1: 20 values a decade
 
@@ -33,6 +33,10 @@ class Situation(Protocol):
 
     def posterior(self, length_scale: float) -> Posterior:
         """The global model with this length-scale and its maximum-likelihood mean and variance."""
+        ...
+
+    def standardised(self, prior: Prior) -> Prior:
+        """A mean and variance of the objective's values, in units of the model."""
         ...
 
     def promise(self, posterior: Posterior) -> float:

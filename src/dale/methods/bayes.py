@@ -166,6 +166,11 @@ class View:
             posterior = posterior.extended(x, min(max(believed, lowest), highest))
         return posterior
 
+    def standardised(self, prior: Prior) -> Prior:
+        """A mean and variance of the objective's values, in units of the model."""
+        unit = self.scale.back_length(1.0)
+        return Prior(float(self.scale(np.array(prior.mean))), prior.variance / unit**2)
+
     def promise(self, posterior: Posterior) -> float:
         """Logarithm of the best acquisition outside the regions."""
         found = self.search(posterior)
@@ -218,7 +223,8 @@ class View:
             mean=self.scale.back(float(mean[0])),
             spread=self.scale.back_length(float(spread[0])),
         )
-        return Proposal(_rounded(found.x, POINT_GRAIN), reason)
+        rounded = _rounded(found.x, POINT_GRAIN)
+        return Proposal(rounded if self.allowed(rounded[None, :])[0] else found.x, reason)
 
     def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement

@@ -4,8 +4,8 @@ Alg. 3 looks for the next evaluation, so it drops minima that are reached or are
 these: where the valleys are, how deep and how sharp. So neighbourhoods are judged here by Def. 1 alone (convex, minimum
 inside the ball and the box) and by whether they can be believed: the fit predicts each of its points from the others.
 
-Around every observation that is the lowest of its own neighbourhood, the ball with the best leave-one-out error is
-taken.
+Around every observation that is the lowest of its own neighbourhood, the ball with the least leave-one-out error is
+taken, which is also how far off the predicted minimum may be.
 """
 
 from __future__ import annotations
@@ -56,21 +56,20 @@ def local_minima(X: Matrix, y: Vector) -> tuple[CubeMinimum, ...]:
 
 
 def _best_ball(X: Matrix, y: Vector, nearest: np.ndarray, distance: Vector, least: int) -> CubeMinimum | None:
-    """The neighbourhood of one observation whose fit predicts its own points best, relative to their range."""
-    best: tuple[float, QuadraticFit, np.ndarray] | None = None
+    """The neighbourhood of one observation whose fit predicts its own points best, if any can be believed."""
+    best: tuple[QuadraticFit, np.ndarray] | None = None
     for k in range(least, min(2 * least, len(X)) + 1):
         members = nearest[:k]
         ball = Ball(X[members[0]], float(distance[members[-1]]))
         fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None
-        if fit is None or not fit.is_convex:
+        if fit is None or not fit.is_convex or fit.leave_one_out_error > BELIEVED * float(np.ptp(y[members])):
             continue
-        error = fit.leave_one_out_error / max(float(np.ptp(y[members])), np.finfo(float).tiny)
         x_star = fit.minimiser
         inside = ball.contains(x_star) and np.all((x_star >= 0) & (x_star <= 1))
-        if inside and error < (BELIEVED if best is None else best[0]):
-            best = error, fit, members
+        if inside and (best is None or fit.leave_one_out_error < best[0].leave_one_out_error):
+            best = fit, members
     if best is None:
         return None
-    _, fit, members = best
+    fit, members = best
     gain = float(np.min(y[members])) - fit.minimum
     return CubeMinimum(fit, len(members), converged=abs(gain) <= CONVERGED * float(np.ptp(y)))

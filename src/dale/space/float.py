@@ -32,12 +32,13 @@ class Float:
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             if isinstance(bound, bool | np.bool_) or not isinstance(bound, Real):
                 raise TypeError(f"{name} bound must be a number, got {bound!r}")
-            if not math.isfinite(bound):
+            number = _as_float(bound)
+            if not math.isfinite(number):
                 raise SpaceError(
-                    f"{name} bound must be finite, got {bound!r}; give the widest range in which the objective "
+                    f"{name} bound must be finite, got {number!r}; give the widest range in which the objective "
                     "can be evaluated, and log=True if it spans many decades"
                 )
-            object.__setattr__(self, name, float(bound))
+            object.__setattr__(self, name, number)
         if self.lower == self.upper:
             raise SpaceError(
                 f"bounds are equal, got [{self.lower!r}, {self.upper!r}]; leave a parameter that cannot vary out of "
@@ -65,7 +66,7 @@ class Float:
             value = value.item()
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
             raise TypeError(f"{name} must be a number, got {value!r}")
-        value = float(value)
+        value = _as_float(value)
         if not self.lower <= value <= self.upper:
             raise SpaceError(
                 f"{name} = {value!r} is outside its bounds [{self.lower!r}, {self.upper!r}]; "
@@ -76,7 +77,7 @@ class Float:
     def encode(self, value: Any) -> Vector:
         """Value to its place in [0, 1]."""
         if self.log:
-            u = math.log(value / self.lower) / self._log_ratio if self._ratio_is_finite else self._far_log(value)
+            u = _log_ratio(self.lower, value) / _log_ratio(self.lower, self.upper)
         elif math.isfinite(self.upper - self.lower):
             u = (value - self.lower) / (self.upper - self.lower)
         else:  # the range is wider than the largest float
@@ -90,7 +91,9 @@ class Float:
             return self.lower
         if u == 1.0:
             return self.upper
-        if self.log:
+        if self.log and math.isfinite(self.upper / self.lower):
+            x = self.lower + self.lower * math.expm1(u * _log_ratio(self.lower, self.upper))
+        elif self.log:
             x = math.exp((1 - u) * math.log(self.lower) + u * math.log(self.upper))
         elif math.isfinite(self.upper - self.lower):
             x = self.lower + u * (self.upper - self.lower)
@@ -101,18 +104,23 @@ class Float:
     def slope(self, value: Any) -> Vector:
         """du/dx at a value."""
         if self.log:
-            return np.array([1 / (value * (math.log(self.upper) - math.log(self.lower)))])
+            return np.array([1 / value / _log_ratio(self.lower, self.upper)])
+        if math.isfinite(self.upper - self.lower):
+            return np.array([1 / (self.upper - self.lower)])
         return np.array([0.5 / (self.upper / 2 - self.lower / 2)])
 
-    @property
-    def _ratio_is_finite(self) -> bool:
-        return math.isfinite(self.upper / self.lower)
 
-    @property
-    def _log_ratio(self) -> float:
-        return math.log(self.upper / self.lower)
+def _as_float(number: Any) -> float:
+    """The nearest float; an integer beyond the largest float is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
-    def _far_log(self, value: float) -> float:
-        """The logarithmic scale where upper / lower is beyond the largest float."""
-        low = math.log(self.lower)
-        return (math.log(value) - low) / (math.log(self.upper) - low)
+
+def _log_ratio(a: float, b: float) -> float:
+    """log(b / a) for 0 < a <= b, precise where they are close and finite where b / a is not."""
+    ratio = b / a
+    if ratio < 2:
+        return math.log1p((b - a) / a)
+    return math.log(ratio) if math.isfinite(ratio) else math.log(b) - math.log(a)

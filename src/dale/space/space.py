@@ -95,7 +95,7 @@ class Space:
             values = list(params)
         except TypeError:
             raise TypeError(f"wanted a sequence of {len(self.names)} numbers, got {params!r}") from None
-        if len(values) != len(self.names) or any(np.ndim(v) for v in values):
+        if len(values) != len(self.names) or any(_is_several(v) for v in values):
             raise SpaceError(f"wanted {len(self.names)} numbers, one for each pair of bounds, got {params!r}")
         return {
             n: self.parameters[n].check(v, f"coordinate {i}")
@@ -121,7 +121,7 @@ class Space:
         return isinstance(other, Space) and self.named == other.named and self.parameters == other.parameters
 
     def __hash__(self) -> int:
-        return hash((self.named, tuple(self.parameters.items())))
+        return hash((self.named, frozenset(self.parameters.items())))
 
     def __repr__(self) -> str:
         if self.named:
@@ -143,7 +143,7 @@ def as_space(space: Any) -> Space:
         return Space.from_pairs(list(zip(lower.tolist(), upper.tolist(), strict=True)))
     if isinstance(space, Mapping):
         return Space(space)
-    if isinstance(space, str) or not isinstance(space, Sequence | np.ndarray):
+    if not _is_sequence(space):
         raise TypeError(
             "a space is a sequence of (lower, upper) pairs, a scipy.optimize.Bounds, a mapping or a dale.Space, "
             f"got {space!r}"
@@ -154,9 +154,9 @@ def as_space(space: Any) -> Space:
 def _as_parameter(value: Any, what: str) -> Parameter:
     if isinstance(value, Parameter) and not isinstance(value, type):
         return value
-    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+    if not _is_sequence(value):
         raise TypeError(f"{what}: wanted a pair (lower, upper) or a parameter such as dale.Float(0, 1), got {value!r}")
-    if len(value) != 2 or any(np.ndim(v) for v in value):
+    if len(value) != 2 or any(_is_several(v) for v in value):
         raise SpaceError(f"{what}: wanted a pair (lower, upper), got {value!r}")
     lower, upper = (v.item() if isinstance(v, np.generic) else v for v in value)
     try:
@@ -167,3 +167,15 @@ def _as_parameter(value: Any, what: str) -> Parameter:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(n) for n in names)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether a value may be a list of pairs or a pair: text is not, nor is an array of no dimension."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _is_several(value: Any) -> bool:
+    """Whether a value that should be one number is a collection."""
+    return isinstance(value, list | tuple | dict | set) or (isinstance(value, np.ndarray) and value.ndim > 0)

@@ -14,7 +14,7 @@ from dale.arrays import Matrix, Vector
 from dale.space import Space, as_space
 from dale.trial import Result
 from dale.view.series import Axis, Convergence, Landscape, convergence, landscape, params_of, slices
-from dale.view.style import FAINT, INK, LABEL, LOOKS, SKY, SMALL, TITLE, legend, new_figure, plain
+from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, draw_by_source, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LEVELS = 14  # contours
 LEAST_LEVEL = 1e-3  # the lowest contour above the minimum, in parts of the range
 STAR: dict[str, Any] = {"color": INK, "markersize": 12, "markeredgecolor": "white", "markeredgewidth": 0.8}
+FROM_THE_SIDE = "all evaluations, seen from the side"
 MANY_DECADES = 20.0  # positive values that span this factor are drawn on a logarithmic scale
 
 
@@ -49,6 +50,7 @@ def convergence_figure(
     bottom.set_xlim(0.5, max(len(series.number), 1) + 0.5)
     bottom.xaxis.get_major_locator().set_params(integer=True)
     figure.align_ylabels([top, bottom])
+    legend_below(figure, [top, bottom])
     return figure
 
 
@@ -61,6 +63,8 @@ def landscape_figure(
     objective: str = "objective",
 ) -> Figure:
     """The model over two parameters with the evaluations and the local minima on it.
+
+    The ring around a local minimum is where its quadratic has risen by 1 % of the range of the values.
 
     Args:
         result: Of the run.
@@ -87,9 +91,7 @@ def landscape_figure(
     bar = figure.colorbar(contours, ax=list(axes), pad=0.015, aspect=30, ticks=levels[::2], format="%.6g")
     bar.set_label(objective, fontsize=LABEL)
     bar.ax.tick_params(labelsize=SMALL)
-    handles, labels = axes[-1].get_legend_handles_labels()
-    columns = len(labels) if fun is not None else 3
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=SMALL, frameon=False)
+    legend_below(figure, [axes[-1]], columns=6 if fun is not None else 3)
     if title:
         figure.suptitle(title, fontsize=TITLE + 1, x=0.01, ha="left")
     return figure
@@ -114,15 +116,7 @@ def slices_figure(result: Result, space: Any, *, title: str | None = None, objec
         low, high = cut.mean - 2 * cut.spread, cut.mean + 2 * cut.spread
         ax.fill_between(cut.axis.values, low, high, color=SKY, alpha=0.18, linewidth=0, label="± 2 standard deviations")
         ax.plot(cut.axis.values, cut.mean, color=SKY, linewidth=1.8, label="model")
-        ax.plot(
-            cut.points,
-            result.func_vals,
-            "o",
-            color=FAINT,
-            markersize=3,
-            alpha=0.7,
-            label="all evaluations, seen from the side",
-        )
+        ax.plot(cut.points, result.func_vals, "o", color=FAINT, markersize=3, alpha=0.7, label=FROM_THE_SIDE)
         ax.plot([cut.best], [result.fun], "*", label="best", **STAR)
         _name_x(ax, cut.axis)
     for ax in axes[len(cuts) :]:
@@ -130,38 +124,22 @@ def slices_figure(result: Result, space: Any, *, title: str | None = None, objec
     for ax in axes[::columns]:
         ax.set_ylabel(objective, fontsize=LABEL)
     figure.align_xlabels(list(axes))
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=SMALL, frameon=False)
+    legend_below(figure, [axes[0]])
     figure.suptitle(title or "Cuts through the best point", fontsize=TITLE, x=0.01, ha="left")
     return figure
 
 
 def _draw_values(ax: Axes, series: Convergence, minimum: float | None) -> None:
     plain(ax)
-    offset = 0.0 if minimum is None else minimum
-    value, best = series.value - offset, series.best - offset
+    value, best = (series.value, series.best) if minimum is None else _regret(series, minimum)
     known = np.isfinite(value)
-    if minimum is not None or _spans_decades(value[known]):
-        ax.set_yscale("log", nonpositive="mask")
+    if np.any(known) and (minimum is not None or _spans_decades(value[known])):
+        ax.set_yscale("log")
     ax.step(series.number, best, where="post", color=INK, linewidth=1.6, label="best so far", zorder=2)
-    for source, look in LOOKS.items():
-        chosen = series.of(source) & known
-        if np.any(chosen):
-            ax.plot(
-                series.number[chosen],
-                value[chosen],
-                look.marker,
-                color=look.colour,
-                markersize=5,
-                markeredgecolor="white",
-                markeredgewidth=0.5,
-                label=look.label,
-                zorder=3,
-            )
+    draw_by_source(ax, np.column_stack([series.number, value]), series.source, known)
     if not np.all(known):
         at_top = np.full(np.sum(~known), 0.98)
-        ax.plot(series.number[~known], at_top, "x", color="#D55E00", transform=ax.get_xaxis_transform(), label="failed")
-    legend(ax, loc="best")
+        ax.plot(series.number[~known], at_top, "x", color=ALERT, transform=ax.get_xaxis_transform(), label="failed")
 
 
 def _draw_length_scale(ax: Axes, series: Convergence) -> None:
@@ -172,10 +150,7 @@ def _draw_length_scale(ax: Axes, series: Convergence) -> None:
         return
     ax.step(series.number[known], series.length_scale[known], where="post", color=SKY, linewidth=1.6)
     if np.any(cooled):
-        ax.plot(
-            series.number[cooled], series.length_scale[cooled], "v", color="#D55E00", markersize=6, label="cooled down"
-        )
-        legend(ax, loc="upper right")
+        ax.plot(series.number[cooled], series.length_scale[cooled], "v", color=ALERT, markersize=6, label="cooled down")
     low, high = np.min(series.length_scale[known]), np.max(series.length_scale[known])
     ax.set_yscale("log", base=2)
     ax.set_ylim(low / 1.5, high * 1.5)  # at least one power of two, and so a number on the axis
@@ -193,32 +168,14 @@ def _draw_contours(ax: Axes, series: Landscape, values: Matrix, levels: Vector) 
 
 
 def _draw_evaluations(ax: Axes, series: Landscape) -> None:
-    for source, look in LOOKS.items():
-        chosen = series.of(source)
-        if np.any(chosen):
-            ax.plot(
-                *series.points[chosen].T,
-                look.marker,
-                color=look.colour,
-                markersize=5.5,
-                markeredgecolor="white",
-                markeredgewidth=0.7,
-                label=look.label,
-                zorder=3,
-                clip_on=False,  # points on the border are whole
-            )
-    failed = ~np.isfinite(series.value)
-    if np.any(failed):
-        ax.plot(*series.points[failed].T, "x", color="#D55E00", label="failed")
+    known = np.isfinite(series.value)
+    draw_by_source(ax, series.points, series.source, known)
+    if not np.all(known):
+        ax.plot(*series.points[~known].T, "x", color=ALERT, label="failed")
     for k, line in enumerate(series.ellipses):
-        ax.plot(
-            *line.T,
-            color="#D55E00",
-            linewidth=1.4,
-            label="local minimum (ring: 1 % of the range above it)" if k == 0 else None,
-        )
+        ax.plot(*line.T, color=ALERT, linewidth=1.4, label="local minimum (ring: + 1 %)" if k == 0 else None)
     if len(series.minima):
-        ax.plot(*series.minima.T, "+", color="#D55E00", markersize=9, markeredgewidth=1.6, zorder=4)
+        ax.plot(*series.minima.T, "+", color=ALERT, markersize=9, markeredgewidth=1.6, zorder=4)
 
 
 def _name_x(ax: Axes, axis: Axis) -> None:
@@ -242,10 +199,8 @@ def _plain_number(value: float, _: float) -> str:
 
 def _levels(values: Matrix, seen: Vector) -> Vector:
     """Contours that crowd towards the minimum, where a run spends its evaluations."""
-    lowest, highest = (
-        float(np.min(seen)),
-        float(max(np.max(values, initial=-np.inf, where=np.isfinite(values)), np.max(seen))),
-    )
+    lowest = float(np.min(seen))
+    highest = float(np.max(values, initial=float(np.max(seen)), where=np.isfinite(values)))
     above = (highest - lowest or 1.0) * np.geomspace(LEAST_LEVEL, 1, LEVELS)
     digits = 1 - np.floor(np.log10(above)).astype(int)  # two that count, above the minimum
     return np.array([round(lowest + step, int(n)) for step, n in zip(above, digits, strict=True)])
@@ -254,6 +209,13 @@ def _levels(values: Matrix, seen: Vector) -> Vector:
 def _true_values(fun: Callable[[Any], float], space: Space, series: Landscape) -> Matrix:
     rows = [[fun(params_of(space, (x, y))) for x in series.x.values] for y in series.y.values]
     return np.array(rows, dtype=float)
+
+
+def _regret(series: Convergence, minimum: float) -> tuple[Vector, Vector]:
+    """Values and best values above the minimum; where rounding hides the difference, as much as rounding can hide."""
+    largest = np.max(np.abs(series.value), initial=abs(minimum), where=np.isfinite(series.value))
+    least = max(np.finfo(float).eps * float(largest), np.finfo(float).tiny)
+    return np.maximum(series.value - minimum, least), np.maximum(series.best - minimum, least)
 
 
 def _spans_decades(values: Vector) -> bool:

@@ -36,10 +36,6 @@ class Convergence:
     length_scale: Vector
     cooled: np.ndarray
 
-    def of(self, source: Source) -> np.ndarray:
-        """Which evaluations came from a source."""
-        return np.array([s is source for s in self.source], dtype=bool)
-
 
 def convergence(history: Sequence[Trial]) -> Convergence:
     """The finished trials of a history in their order."""
@@ -92,10 +88,6 @@ class Landscape:
     minima: Matrix
     ellipses: tuple[Matrix, ...]
     rise: float
-
-    def of(self, source: Source) -> np.ndarray:
-        """Which evaluations came from a source and have a value."""
-        return np.array([s is source for s in self.source], dtype=bool) & np.isfinite(self.value)
 
 
 @dataclass(frozen=True, eq=False)

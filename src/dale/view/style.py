@@ -5,10 +5,14 @@ Figures are made without pyplot: it keeps every figure alive in a global list an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dale.arrays import Matrix
 from dale.trial import Source
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 DPI = 160
 INK, FAINT = "#222222", "#9a9a9a"
-SKY = "#0072B2"
+SKY, ALERT = "#0072B2", "#D55E00"
 TITLE, LABEL, SMALL = 11, 10, 8.5  # points
 
 
@@ -32,7 +36,7 @@ class Look:
 
 # Colours of Okabe & Ito (2008), which people with any kind of colour vision tell apart; the markers differ too.
 LOOKS = {
-    Source.GIVEN: Look("given", "#CC79A7", "P"),
+    Source.GIVEN: Look("given", "#CC79A7", "p"),
     Source.DESIGN: Look("initial design", "#555555", "s"),
     Source.GLOBAL: Look("global model", SKY, "o"),
     Source.REGION: Look("quadratic region", "#E69F00", "D"),
@@ -73,6 +77,34 @@ def plain(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def legend(axes: Axes, **options: Any) -> None:
-    """A legend without a box that hides data."""
-    axes.legend(fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor="none", **options)
+def draw_by_source(ax: Axes, points: Matrix, sources: Sequence[Source], shown: np.ndarray) -> None:
+    """Those of the points (n, 2) that are ``shown``, each source in its own look and with its entry in the legend."""
+    for source, look in LOOKS.items():
+        chosen = shown & np.array([s is source for s in sources], dtype=bool)
+        if not np.any(chosen):
+            continue
+        ax.plot(
+            *points[chosen].T,
+            look.marker,
+            color=look.colour,
+            markersize=5.5,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            label=look.label,
+            zorder=3,
+            clip_on=False,  # points on the border are drawn whole
+        )
+
+
+def legend_below(figure: Figure, panels: Sequence[Axes], columns: int = 5) -> None:
+    """One legend for some panels, below the picture, where it hides no data."""
+    entries = {label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    rows = max(1, -(-len(entries) // columns))
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=max(1, -(-len(entries) // rows)),  # the rows as even as they can be
+        fontsize=SMALL,
+        frameon=False,
+    )

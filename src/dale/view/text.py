@@ -52,11 +52,12 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
     longer = np.sqrt(minimum.condition)
     shape = "a round bowl" if longer < ROUND else f"a valley {longer:.2g} times as long as wide"
     moves = sharpness(minimum, rise)
+    others = {1: "", 2: " if the other follows"}.get(len(moves.alone), " if the others follow")
     rows = []
     for (name, value), alone, followed in zip(_named(minimum.params), moves.alone, moves.followed, strict=True):
-        slack = f"(± {followed:.2g} if the others follow)" if len(moves.alone) > 1 else ""
+        slack = f"(± {followed:.2g}{others})" if others else ""
         rows.append((name, _number(value, 4), f"± {alone:.2g}", slack))
-    head = f"  {k}. {minimum.fun:.6g} predicted, {state}: {shape}, fitted to {minimum.n_points} evaluations"
+    head = f"  {k}. {minimum.fun:.6g} ± {minimum.error:.1g} predicted, {state}: {shape}, fitted to {minimum.n_points} evaluations"
     return [head, _table(rows, indent=5)]
 
 

@@ -19,14 +19,14 @@ from dale.cli.demo.problem import Problem
 from dale.space import Float, Space
 from dale.trial import Result, Source, describe_point
 from dale.view import convergence_figure, slices_figure
-from dale.view.style import FAINT, INK, LABEL, SKY, TITLE, legend, new_figure, plain
+from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, TITLE, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DOSE = 320.0  # mg
 HOURS = np.array([0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24])  # when blood was taken
-NOISE = 0.5  # mg/L, standard deviation
+NOISE = 0.4  # mg/L, standard deviation
 TRUTH = {"absorption": 1.5, "clearance": 2.8, "volume": 32.0}
 SPACE = Space(absorption=Float(0.1, 10, log=True), clearance=Float(0.3, 30, log=True), volume=Float(10, 100))
 ERROR = "root mean square error (mg/L)"
@@ -45,7 +45,7 @@ def concentration(params: Mapping[str, float], hours: Vector) -> Vector:
 
 
 # The data are the same in every run: the seed of the demo is that of the search.
-SAMPLES = concentration(TRUTH, HOURS) + NOISE * np.random.default_rng(3).standard_normal(len(HOURS))
+SAMPLES = concentration(TRUTH, HOURS) + NOISE * np.random.default_rng(0).standard_normal(len(HOURS))
 
 
 def error(params: Mapping[str, float]) -> float:
@@ -84,15 +84,13 @@ def fit_figure(result: Result) -> Figure:
     best = concentration(dict(result.params or {}), hours)
     ax.plot(hours, best, color=SKY, linewidth=2.6, label=f"best of {result.nfev} evaluations")
     ax.plot(hours, concentration(TRUTH, hours), color=INK, linewidth=1.3, linestyle=(0, (4, 3)), label="truth")
-    ax.plot(
-        HOURS, SAMPLES, "o", color="#D55E00", markersize=6, markeredgecolor="white", label="blood samples", zorder=3
-    )
+    ax.plot(HOURS, SAMPLES, "o", color=ALERT, markersize=6, markeredgecolor="white", label="blood samples", zorder=3)
     ax.set_xlabel("hours after the dose", fontsize=LABEL)
     ax.set_ylabel("concentration (mg/L)", fontsize=LABEL)
     ax.set_xlim(0, 24.4)
-    ax.set_ylim(0, 1.6 * float(np.max(SAMPLES)))  # a bad guess may be ten times as high
+    ax.set_ylim(0, min(ax.get_ylim()[1], 2.0 * float(np.max(SAMPLES))))  # a bad guess may be ten times as high
     ax.set_title("A drug in the blood: three parameters of an ODE, fitted", fontsize=TITLE, loc="left")
-    legend(ax, loc="upper right")
+    legend_below(figure, [ax])
     return figure
 
 

@@ -34,7 +34,7 @@ def verdict(result: Result) -> str:
     located = sum(any(np.linalg.norm(x - p) < NEAR for p in predicted) for x in MINIMISERS)
     return (
         f"The true minimum is {MINIMUM:.6g}, at three points. The best value is {(result.fun or 0.0) - MINIMUM:.1e} "
-        f"above it; the data show {located} of the three minima."
+        f"above it; {located} of the three show in the data as local minima."
     )
 
 

@@ -1,0 +1,120 @@
+"""Runs on disk: one JSON line each, appended and never rewritten; and ready curves of others.
+
+A row: ``{"function", "method", "seed", "budget", "dimension", "regret": [...], "seconds", "versions", "error"}``.
+``regret`` is the best value so far minus the minimum, after each evaluation; ``seconds`` is the time outside the
+objective.
+
+Ready curves, one file for each function: ``{"function", "dimension", "budget", "minimum", "peers": {name: {"version",
+"regret": [[...], ...]}}}``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dale.arrays import Matrix
+
+Curves = dict[str, dict[str, Matrix]]  # function -> method -> best regret so far (runs, budget)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run."""
+
+    function: str
+    method: str
+    seed: int
+    budget: int
+    dimension: int
+    regret: Sequence[float]
+    seconds: float
+    versions: dict[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes two rows the same run."""
+        return self.function, self.method, self.seed, self.budget
+
+
+def append(path: Path, row: Row) -> None:
+    """Add a row. It is on disk when this returns; a line torn by a crash before is closed first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        if file.tell() and not _ends_in_newline(path):
+            file.write(b"\n")
+        file.write(json.dumps(asdict(row)).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> list[Row]:
+    """All whole rows of a file; none if it does not exist."""
+    if not path.exists():
+        return []
+    rows = []
+    for line in path.read_text().splitlines():
+        try:
+            rows.append(Row(**json.loads(line)))
+        except json.JSONDecodeError:  # torn by a crash: that run is simply missing
+            continue
+        except TypeError as error:
+            raise ValueError(f"{path} holds a line that is no benchmark row: {error}") from None
+    return rows
+
+
+def curves_of(rows: Iterable[Row]) -> Curves:
+    """Curves of rows that did not fail, runs in the order of their seeds."""
+    grouped: dict[str, dict[str, dict[int, Sequence[float]]]] = {}
+    for row in rows:
+        if row.error is None:
+            grouped.setdefault(row.function, {}).setdefault(row.method, {})[row.seed] = row.regret
+    return {
+        function: {method: _stacked([runs[s] for s in sorted(runs)]) for method, runs in by_method.items()}
+        for function, by_method in grouped.items()
+    }
+
+
+def ready_curves(folder: Path) -> Curves:
+    """Curves of others, from a folder with one JSON file for each function."""
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise ValueError(f"no ready curves: {folder} holds no .json file")
+    curves: Curves = {}
+    for file in files:
+        content = json.loads(file.read_text())
+        try:
+            curves[content["function"]] = {
+                peer: np.array(entry["regret"], dtype=float) for peer, entry in content["peers"].items()
+            }
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{file} is no file of ready curves: {error!r} is wrong or missing") from None
+    return curves
+
+
+def merged(*several: Curves) -> Curves:
+    """All curves together; of the same method on the same function the first given."""
+    out: Curves = {}
+    for curves in several:
+        for function, by_method in curves.items():
+            for method, runs in by_method.items():
+                out.setdefault(function, {}).setdefault(method, runs)
+    return out
+
+
+def _stacked(runs: list[Sequence[float]]) -> Matrix:
+    """Runs as rows; one that ended early keeps its last value."""
+    budget = max(len(r) for r in runs)
+    return np.array([list(r) + [r[-1]] * (budget - len(r)) for r in runs], dtype=float)
+
+
+def _ends_in_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

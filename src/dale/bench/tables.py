@@ -1,0 +1,106 @@
+"""A comparison as text, Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from dale.bench.comparison import CHECKPOINTS, SIGNIFICANT, Comparison
+from dale.bench.contenders import label
+
+Table = tuple[list[str], list[list[str]]]  # header, rows
+
+
+def cells_table(comparison: Comparison, methods: Sequence[str]) -> Table:
+    """One row for each function and method: median ± error at each checkpoint, and the worst run at the end."""
+    header = ["function", "method", *(f"{c:.0%}" for c in CHECKPOINTS), "worst", "runs"]
+    rows = []
+    for function in comparison.functions:
+        for method in methods:
+            if method not in comparison.curves[function]:
+                continue
+            cells = [comparison.cell(function, method, c) for c in CHECKPOINTS]
+            note = "" if comparison.takes_part(function, method) else " *"
+            rows.append(
+                [function, label(method) + note]
+                + [f"{cell.median:.2f} ± {cell.error:.2f}" for cell in cells]
+                + [f"{cells[-1].worst:.2f}", str(cells[-1].runs)]
+            )
+    return header, rows
+
+
+def envelope_table(comparison: Comparison, method: str) -> Table:
+    """One row for each function: the method beside the best peer of each checkpoint."""
+    header = ["function", *(f"{c:.0%}" for c in CHECKPOINTS), *(f"envelope {c:.0%}" for c in CHECKPOINTS)]
+    rows = []
+    for function in comparison.functions:
+        best = [comparison.envelope(function, c) for c in CHECKPOINTS]
+        if method in comparison.curves[function] and all(best):
+            ours = [f"{comparison.median(function, method, c):.2f}" for c in CHECKPOINTS]
+            rows.append([function, *ours, *(f"{b[0]:.2f} ({b[1]})" for b in best if b)])
+    return header, rows
+
+
+def summary_table(comparison: Comparison, methods: Sequence[str]) -> Table:
+    """One row for each method: cells won against the peers, average rank and targets reached."""
+    functions = comparison.common(methods)
+    header = ["method", "cells at or below the envelope", *(f"rank {c:.0%}" for c in CHECKPOINTS), "targets reached"]
+    ranks = [comparison.average_ranks(c, methods) for c in CHECKPOINTS]
+    rows = []
+    for method in methods:
+        won, total = comparison.wins(method)
+        reached = comparison.targets_reached(method, functions, np.array([1.0]))[0] if functions else np.nan
+        rows.append(
+            [label(method), f"{won} of {total}"]
+            + [f"{r[method]:.2f}" if method in r else "-" for r in ranks]
+            + [f"{reached:.3f}" if functions else "-"]
+        )
+    rows.sort(key=lambda row: row[-2])
+    return header, rows
+
+
+def significance_table(comparison: Comparison, method: str, others: Sequence[str]) -> Table:
+    """One row for each rival: mean difference of the medians and p over functions, and functions won and lost."""
+    header = ["against", "functions", *(f"{c:.0%}: difference (p)" for c in CHECKPOINTS), "better / worse at 100 %"]
+    rows = []
+    for other in others:
+        functions = comparison.common([method, other])
+        if not functions:
+            continue
+        tests = [comparison.paired_test(method, other, c) for c in CHECKPOINTS]
+        sure = [f for f in functions if comparison.rank_test(f, method, other, 1.0) < SIGNIFICANT]
+        better = sum(comparison.median(f, method, 1.0) < comparison.median(f, other, 1.0) for f in sure)
+        rows.append(
+            [label(other), str(len(functions))]
+            + [f"{difference:+.2f} ({p:.2g})" for difference, p, _ in tests]
+            + [f"{better} / {len(sure) - better}"]
+        )
+    return header, rows
+
+
+def as_text(table: Table) -> str:
+    """Columns lined up with spaces."""
+    header, rows = table
+    widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in [header, *rows]
+    )
+
+
+def as_markdown(table: Table) -> str:
+    """A Markdown table."""
+    header, rows = table
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def as_csv(table: Table) -> str:
+    """Comma-separated values."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([table[0], *table[1]])
+    return out.getvalue()

@@ -1,0 +1,126 @@
+"""The command line, run in this process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dale
+from dale import cli
+from dale.cli import demo, main
+
+PICTURES = ["branin-convergence.png", "branin-landscape.png", "ode-convergence.png", "ode-fit.png", "ode-slices.png"]
+
+
+class TestMain:
+    def test_version(self, capsys):
+        with pytest.raises(SystemExit) as stop:
+            main(["--version"])
+        assert stop.value.code == 0
+        assert capsys.readouterr().out == f"dale {dale.__version__}\n"
+
+    def test_without_a_command_the_help_lists_them(self, capsys):
+        assert main([]) == 2
+        said = capsys.readouterr().out
+        assert all(name in said for name in cli.COMMANDS)
+
+    def test_an_unknown_command_names_the_known_ones(self, capsys):
+        with pytest.raises(SystemExit) as stop:
+            main(["dmeo"])
+        assert stop.value.code == 2
+        error = capsys.readouterr().err
+        assert "dmeo" in error
+        assert all(name in error for name in cli.COMMANDS)
+
+    def test_commands_are_imported_when_asked_for(self):
+        code = (
+            "import sys, dale.cli\n"
+            "try: dale.cli.main(['--version'])\n"
+            "except SystemExit: pass\n"
+            "assert not [m for m in sys.modules if m.startswith(('dale.cli.', 'dale.view', 'matplotlib'))]"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+    def test_every_command_has_a_help_of_its_own(self, capsys):
+        for name in cli.COMMANDS:
+            with pytest.raises(SystemExit) as stop:
+                main([name, "--help"])
+            assert stop.value.code == 0
+            assert f"usage: dale {name}" in capsys.readouterr().out
+
+    def test_as_a_module(self):
+        done = subprocess.run([sys.executable, "-m", "dale", "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == f"dale {dale.__version__}"
+
+
+class TestErrors:
+    def test_a_bad_budget_is_no_traceback(self, capsys, tmp_path):
+        assert main(["demo", "--budget", "0", "--out", str(tmp_path)]) == 2
+        assert capsys.readouterr().err == (
+            "dale: error: budget must be at least 1, got 0; it is the number of evaluations\n"
+        )
+
+    def test_a_traceback_can_be_had(self, tmp_path):
+        with pytest.raises(ValueError, match="budget"):
+            main(["--traceback", "demo", "--budget", "0", "--out", str(tmp_path)])
+
+    def test_a_file_where_the_folder_should_be(self, capsys, tmp_path):
+        (tmp_path / "taken").touch()
+        assert main(["demo", "--out", str(tmp_path / "taken")]) == 2
+        assert "taken" in capsys.readouterr().err
+
+    def test_interrupt(self, capsys, monkeypatch, tmp_path):
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(demo, "minimize", interrupt)
+        assert main(["demo", "--out", str(tmp_path)]) == 130
+        assert capsys.readouterr().err == "dale: interrupted\n"
+
+
+class TestDemo:
+    def test_prints_what_was_found_and_writes_the_pictures(self, capsys, tmp_path):
+        out = tmp_path / "new" / "folder"
+        assert main(["demo", "--budget", "7", "--out", str(out)]) == 0
+        text = capsys.readouterr().out
+        assert sorted(p.name for p in out.iterdir()) == PICTURES
+        assert all(str(out / name) in text for name in PICTURES)
+        for said in ("absorption", "clearance", "volume", "x1", "found by evaluation", "Why the last points", "7 of 7"):
+            assert said in text
+
+    def test_same_seed_same_words(self, capsys, tmp_path, monkeypatch):
+        monkeypatch.setattr(demo, "save", lambda figure, path: path)
+        said = []
+        for seed in ("1", "1", "2"):
+            assert main(["demo", "--budget", "5", "--seed", seed, "--out", str(tmp_path)]) == 0
+            said.append(capsys.readouterr().out)
+        assert said[0] == said[1] != said[2]
+
+    def test_without_matplotlib_it_says_how_to_get_pictures(self, capsys, tmp_path, monkeypatch):
+        for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        assert main(["demo", "--budget", "4", "--out", str(tmp_path)]) == 0
+        text = capsys.readouterr().out
+        assert "No pictures were written: pictures need matplotlib: pip install 'dale[plot]'" in text
+        assert not list(tmp_path.iterdir())
+
+    def test_ctrl_c_shows_what_was_found_and_stops(self, capsys, tmp_path, monkeypatch):
+        def interrupt(result):
+            if result.nfev == 3:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(demo, "reporter", lambda budget: interrupt)
+        assert main(["demo", "--budget", "9", "--out", str(tmp_path)]) == 130
+        text = capsys.readouterr().out
+        assert "Interrupted after 3 evaluations" in text
+        assert "Branin" not in text
+
+    def test_on_a_terminal_the_live_line_takes_over(self, monkeypatch):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        assert demo.reporter(10) is None
+
+    def test_the_pictures_of_the_documentation_are_those_of_the_demo(self):
+        folder = Path(__file__).parents[2] / "docs" / "images"
+        assert {"branin-landscape.png", "branin-convergence.png", "ode-fit.png"} <= {p.name for p in folder.iterdir()}

@@ -1,0 +1,326 @@
+"""What the `paper` preset does where the paper is silent, contradicts itself or would break: one test for each."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dale
+import reference
+from dale.acquisition import log_expected_improvement
+from dale.bench.functions import get
+from dale.gp import GrowingFactor, Posterior
+from dale.kernels import SquaredExponential
+from dale.length_scale import AlphaRatio, length_scale_floor
+from dale.methods import History, bayes
+from dale.methods.bayes import POINT_GRAIN, VALUE_GRAIN, View
+from dale.methods.standardise import Scale
+from dale.regions import find_regions, local_minima
+from dale.regions.identify import RegionFinder, Verdict
+from dale.seeding import generator
+from dale.trial import Source
+
+
+def view_of(optimizer, method=None):
+    """What the method would look at if it were asked now."""
+    history = History.of(optimizer.history, optimizer.space.dimension)
+    rng = generator(optimizer.seed, history.n_asked)
+    return View(method or optimizer.method, history, rng, GrowingFactor())
+
+
+def given(X, y, method=None):
+    """An optimizer of the unit cube that was handed these evaluations."""
+    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=method)
+    for x, value in zip(X, y, strict=True):
+        optimizer.add(x, value)
+    return optimizer
+
+
+def run(name, budget, seed=0):
+    function = get(name)
+    optimizer = dale.Optimizer(function.bounds, seed=seed, method=dale.methods.paper())
+    for _ in range(budget):
+        trial = optimizer.ask()
+        optimizer.tell(trial, function.fun(trial.x))
+    return optimizer
+
+
+def bowl(X, bottom=(0.52, 0.47)):
+    return np.sum((X - np.array(bottom)) ** 2, axis=-1)
+
+
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+def cluster(width=0.1):
+    """As many points around the middle of the square as a quadratic has unknowns."""
+    angles = 2 * np.pi * np.arange(5) / 5
+    ring = np.column_stack([np.cos(angles), np.sin(angles)]) * np.linspace(0.7, 1.0, 5)[:, None]
+    return np.vstack([[[0.5, 0.5]], 0.5 + width * ring])
+
+
+SQUARE = np.vstack([cluster(), CORNERS])
+
+
+@pytest.fixture
+def with_region():
+    """One region in the middle, four observations outside it."""
+    optimizer = given(SQUARE, bowl(SQUARE))
+    assert len(view_of(optimizer).regions.live) == 1
+    return optimizer
+
+
+def test_the_constants_are_those_of_section_four():
+    method = dale.methods.paper()
+    assert method.length_scale == AlphaRatio(initial=1.0, threshold=1.5, min_correlation=0.2)
+    assert method.regions == RegionFinder(tolerance=1e-9, margin=0.05)
+    assert method.acquisition is log_expected_improvement
+    assert (method.initial, bayes.VARIANCE_DIVISOR) == (3, 100.0)
+
+
+class TestAlphaRatio:
+    def test_both_sides_see_today_s_data_from_the_same_starting_points(self, monkeypatch):
+        models, starts = [], []
+        search, maximise = View.search, bayes.maximise
+
+        def spy_on_models(self, posterior):
+            models.append(posterior)
+            return search(self, posterior)
+
+        def spy_on_starts(values, value_and_slope, points, box, allowed):
+            starts.append(points)
+            return maximise(values, value_and_slope, points, box, allowed)
+
+        monkeypatch.setattr(View, "search", spy_on_models)
+        monkeypatch.setattr(bayes, "maximise", spy_on_starts)
+        X = np.random.default_rng(0).random((6, 2))
+        reason = given(X, bowl(X), dale.methods.paper()).ask().reason
+        assert reason.log_alpha_ratio is not None
+        assert [m.kernel.length_scale for m in models[:2]] == [0.5, 1.0]
+        for model in models[:2]:
+            np.testing.assert_array_equal(model.points, X)
+        assert len(starts) >= 2
+        assert all(points is starts[0] for points in starts)
+
+    def test_apart_from_each_other_the_variance_of_too_long_a_scale_explodes(self):
+        """Why one c_mu and sigma_f^2 serve both sides: the longer scale would buy its promise with them."""
+        X = np.linspace(0, 1, 9)[:, None]
+        y = Scale.of(np.sin(20 * X[:, 0]))(np.sin(20 * X[:, 0]))
+        long, half = (Posterior.fit(SquaredExponential(l), X, y) for l in (0.5, 0.25))
+        assert long.prior.variance > 100 * half.prior.variance
+
+        def promise(posterior):
+            A = np.linspace(0, 1, 400)[:, None]
+            return float(np.max(log_expected_improvement(*posterior.predict(A), float(y.min())).value))
+
+        assert promise(half) - promise(long) < math.log(1.5)  # apart: it would never cool
+        assert promise(half.with_prior(long.prior)) - promise(long) > math.log(1.5)  # together: it does
+
+    def test_the_floor_counts_every_evaluation_there_is(self):
+        """Design, told, failed and pending ones."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for trial in optimizer.ask(4):
+            optimizer.tell(trial, float(bowl(trial.point)))
+        optimizer.fail(optimizer.ask())
+        optimizer.ask(2)
+        assert view_of(optimizer).n == 7
+
+    def test_the_length_scale_soon_lies_on_the_floor(self):
+        """With the threshold of 1.5 hardly a halving is refused: it is nearly a schedule."""
+        history = run("branin", 25).history
+        scales = {t.id: t.reason.length_scale for t in history[3:]}
+        assert all(scales[n] <= 2 * length_scale_floor(n, 2) for n in range(15, 25))
+
+
+class TestRegions:
+    def test_the_margin_is_absolute_and_admits_nothing_once_points_cluster(self):
+        """The same data at a twentieth of the size: exact quadratics, and no region."""
+        for size, found in ((1.0, True), (0.05, False)):
+            X = 0.5 + size * (SQUARE - 0.5)
+            y = bowl(SQUARE)
+            assert bool(find_regions(X, y).live) is found
+            assert find_regions(X, y, margin=0.0).live
+            if not found:
+                verdicts = {c.verdict for c in find_regions(X, y).tried if c.index == 0}
+                assert verdicts == {Verdict.IGNORES_NEIGHBOURS}
+
+    def test_a_ball_may_reach_beyond_the_box_if_its_minimum_does_not(self):
+        X = np.vstack([cluster() - [0.42, 0.0], [[1.0, 0.0], [1.0, 1.0]]])
+        (region,) = find_regions(X, bowl(X, (0.05, 0.47))).live
+        assert region.ball.centre[0] - region.ball.radius < 0
+        np.testing.assert_allclose(region.minimiser, [0.05, 0.47], atol=1e-9)
+
+    def test_any_convex_fit_is_believed_by_the_method_and_not_shown_to_the_user(self):
+        believed = 0
+        for seed in range(20):
+            y = np.random.default_rng(seed).standard_normal(len(SQUARE))  # nothing but noise
+            believed += len(find_regions(SQUARE, y).live)
+            assert local_minima(SQUARE, y) == ()
+        assert believed >= 2
+
+    def test_a_region_promises_its_gain_for_certain(self, with_region):
+        view = view_of(with_region)
+        (region,) = view.regions.live
+        assert view.region_promise(region) == pytest.approx(math.log(view.best - region.minimum))
+        proposal = with_region.ask()
+        assert proposal.reason.source is Source.REGION
+        assert proposal.reason.spread == 0
+        assert proposal.reason.mean == pytest.approx(0.0, abs=1e-12)
+
+    def test_equal_values_to_rounding_promise_nothing(self):
+        """The same bowl alone, and on a level of 1e3, where its bottom is one rounding error deep."""
+        y = 1e-10 * bowl(SQUARE)
+        assert view_of(given(SQUARE, y)).regions.live
+        assert not view_of(given(SQUARE, 1e3 + y)).regions.live
+
+    def test_the_resolution_is_the_rounding_error_of_the_values(self):
+        y = np.array([1e6, 1e6 + 1, 1e6 + 2])
+        scale = Scale.of(y)
+        step = scale(np.nextafter(y, np.inf)) - scale(y)
+        assert scale.resolution / 4 < step.max() <= 2 * scale.resolution
+
+
+class TestGlobalModel:
+    def test_it_sees_the_observations_outside_only(self, with_region):
+        view = view_of(with_region)
+        np.testing.assert_array_equal(view.posterior(0.5).points, CORNERS)
+
+    def test_it_sees_all_if_none_is_outside(self):
+        """Two regions may hold every observation between them."""
+        X = np.array([0.10, 0.15, 0.20, 0.80, 0.85, 0.90])[:, None]
+        y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
+        view = view_of(given(X, y, bayes.BayesianOptimization(AlphaRatio(), RegionFinder(margin=0.1))))
+        assert len(view.regions.live) == 2
+        assert view.regions.inside(X).all()
+        np.testing.assert_array_equal(view.posterior(0.5).points, X)
+
+    def test_the_variance_is_divided_while_a_region_lives_and_in_the_comparison_only(self, monkeypatch, with_region):
+        searched = []
+        search = View.search
+
+        def spy(self, posterior):
+            searched.append(posterior)
+            return search(self, posterior)
+
+        monkeypatch.setattr(View, "search", spy)
+        reason = with_region.ask().reason
+        compared, chosen = searched[:2], searched[2]  # Alg. 2 searches twice, line 7 of Alg. 1 once
+        assert compared[0].prior == compared[1].prior
+        own = Posterior.fit(chosen.kernel, chosen.points, chosen.values).prior
+        assert chosen.prior.variance == pytest.approx(own.variance / 100)
+        assert chosen.prior.mean == pytest.approx(own.mean)
+        assert compared[1].prior.variance == Posterior.fit(SquaredExponential(1.0), *_data(chosen)).prior.variance
+        assert reason.n_regions == 1
+
+        searched.clear()
+        X = np.random.default_rng(0).random((5, 2))
+        given(X, bowl(X)).ask()
+        own = Posterior.fit(searched[-1].kernel, *_data(searched[-1])).prior
+        assert searched[-1].prior.variance == pytest.approx(own.variance)
+
+    def test_the_reason_tells_the_undivided_spread(self):
+        """A global proposal beside a live region: predicted as the model has it, chosen as the comparison has it."""
+        optimizer, trial = _global_beside_a_region()
+        view = view_of(optimizer)
+        posterior = view.posterior(trial.reason.length_scale)
+        mean, spread = posterior.predict(trial.point[None, :])
+        assert trial.reason.spread == pytest.approx(view.scale.back_length(spread[0]), rel=1e-3)
+        promise = log_expected_improvement(mean, spread / 10, view.best).value[0]
+        assert trial.reason.acquisition == pytest.approx(view.scale.back_length(math.exp(promise)), rel=1e-3)
+
+    def test_values_are_rounded_and_so_are_its_proposals(self):
+        optimizer = run("branin", 12)
+        values = view_of(optimizer).posterior(0.3).values
+        np.testing.assert_array_equal(values, VALUE_GRAIN * np.round(values / VALUE_GRAIN))
+        exact = (np.array([t.value for t in optimizer.history]) - optimizer.result().func_vals.mean()) / np.std(
+            optimizer.result().func_vals
+        )
+        np.testing.assert_allclose(values, exact, rtol=0, atol=VALUE_GRAIN)
+        for trial in optimizer.history:
+            if trial.reason.source is Source.GLOBAL:
+                np.testing.assert_allclose(trial.point / POINT_GRAIN % 1, 0, atol=1e-6)
+
+    def test_regions_are_not_rounded(self):
+        """They converge far beyond the grain: a bowl is solved to 1e-12, its minimum is on no grid."""
+        trial = given(SQUARE, bowl(SQUARE, (1 / 3 + 0.2, 1 / 7 + 0.35))).ask()
+        assert trial.reason.source is Source.REGION
+        np.testing.assert_allclose(trial.point, [1 / 3 + 0.2, 1 / 7 + 0.35], atol=1e-12)
+
+    def test_neither_observed_nor_pending_points_are_proposed(self):
+        optimizer = run("branin", 4)
+        pending = optimizer.ask().point
+        observed = optimizer.history[0].point
+        points = np.array([observed, observed + 1e-10, observed + 1e-8, pending + 1e-7, pending + 1e-5])
+        assert view_of(optimizer).allowed(points).tolist() == [False, False, True, False, True]
+
+    def test_without_a_promise_it_goes_far_from_all_others(self, monkeypatch):
+        optimizer = run("branin", 4)
+        monkeypatch.setattr(bayes, "maximise", lambda *_: None)
+        trial = optimizer.ask()
+        assert trial.reason.source is Source.EXPLORE
+        others = np.array([t.point for t in optimizer.history[:-1]])
+        assert np.min(np.linalg.norm(others - trial.point, axis=1)) > 0.3
+
+
+class TestPendingAndFailed:
+    def test_a_pending_point_is_believed_to_give_the_mean_within_the_values_seen(self):
+        X = np.array([[0.0, 0.5], [0.3, 0.5], [1.0, 0.5]])
+        optimizer = given(X, [0.0, 1.0, 0.2])
+        for x in ([0.45, 0.5], [-0.0, 0.4], [0.5, 0.1]):
+            optimizer.ask(at=x)
+        view = view_of(optimizer)
+        l = 0.4
+        model = Posterior.fit(SquaredExponential(l), X, view.z)
+        grown = view.posterior(l)
+        assert len(grown.points) == 6
+        assert grown.prior.mean == pytest.approx(model.prior.mean, abs=1e-5)  # a belief is no datum
+        first = float(model.predict(np.array([[0.45, 0.5]])).mean[0])
+        assert first > view.z.max()  # the mean overshoots, the belief does not
+        assert grown.values[3] == pytest.approx(view.z.max(), abs=VALUE_GRAIN)
+        assert np.all(grown.values >= view.best - VALUE_GRAIN)
+        assert view.best == view.z.min()  # and the target stays what has been seen
+
+    def test_a_failed_point_counts_as_the_worst_and_belongs_to_no_fit(self, with_region):
+        trial = with_region.ask()
+        with_region.fail(trial, "diverged")
+        view = view_of(with_region)
+        assert view.z[-1] == view.z.max()
+        assert view.scale == Scale.of(view.history.y[:-1])  # it does not move the unit
+        (region,) = view.regions.live
+        np.testing.assert_allclose(region.minimiser, trial.point, atol=1e-9)
+
+    def test_given_points_stand_in_for_the_design(self):
+        X = np.random.default_rng(0).random((2, 2))
+        optimizer = given(X, bowl(X))
+        sources = [optimizer.tell(t := optimizer.ask(), float(bowl(t.point))).reason.source for _ in range(2)]
+        assert sources == [Source.DESIGN, Source.GLOBAL]
+
+    def test_the_budget_counts_the_design(self):
+        result = dale.minimize(lambda x: float(bowl(x)), [(0, 1)] * 2, budget=5, seed=0)
+        assert [t.reason.source for t in result.history] == [Source.DESIGN] * 3 + [Source.GLOBAL] * 2
+
+
+def test_the_acquisition_is_positive_and_so_larger_is_better():
+    """The paper minimises alpha = -EI; the ratio of eq. 8 is the same for both signs."""
+    mean, spread, best = np.array([0.5, -0.5]), np.array([0.3, 0.3]), 0.0
+    value = log_expected_improvement(mean, spread, best).value
+    np.testing.assert_allclose(np.exp(value), reference.expected_improvement(mean, spread, best))
+    assert value[1] > value[0]
+
+
+def _data(posterior):
+    return posterior.points, posterior.values
+
+
+def _global_beside_a_region():
+    """A history whose next proposal comes from the global model although a region lives, and that proposal."""
+    for seed in range(8):
+        optimizer = dale.Optimizer(get("branin").bounds, seed=seed)
+        for _ in range(30):
+            before = [*optimizer.history]
+            trial = optimizer.ask()
+            if trial.reason.source is Source.GLOBAL and trial.reason.n_regions:
+                optimizer._trials = before
+                return optimizer, trial
+            optimizer.tell(trial, get("branin").fun(trial.x))
+    raise AssertionError("no such proposal in eight runs: take others")

@@ -1,0 +1,226 @@
+"""A real parameter: round trips, bounds bit for bit, and what it refuses."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dale import Float, SpaceError
+
+LARGEST, LEAST = float(np.finfo(float).max), 5e-324  # the least subnormal number
+PLACES = (0.0, 5e-324, 1e-300, 1e-17, 0.25, 1 / 3, 0.5, 0.7, 0.9, float(np.nextafter(1.0, 0.0)), 1.0)
+RANGES = {
+    "plain": (-5.0, 10.0),
+    "one float apart": (1.0, float(np.nextafter(1.0, 2.0))),
+    "narrow": (1.0, 1.0 + 1e-12),
+    "wide": (-1e12, 1e12),
+    "no float between": (0.0, LEAST),
+    "subnormal": (3 * LEAST, 1000 * LEAST),
+    "around zero": (-LEAST, LEAST),
+    "beyond the largest float": (-LARGEST, LARGEST),
+    "at the largest float": (float(np.nextafter(LARGEST, 0.0)), LARGEST),
+    "far from zero": (1e15, 1e15 + 1),
+}
+LOG_RANGES = {
+    "plain": (1e-5, 1e-1),
+    "24 decades": (1e-12, 1e12),
+    "all positive floats": (LEAST, LARGEST),
+    "one float apart": (1.5, float(np.nextafter(1.5, 2.0))),
+    "narrow": (1e6, 1e6 * (1 + 1e-12)),
+    "subnormal": (3 * LEAST, 1000 * LEAST),
+    "at the largest float": (LARGEST / 2, LARGEST),
+}
+
+
+def ulp(x):
+    return math.ulp(abs(x))
+
+
+def assert_within(p):
+    for u in PLACES:
+        x = p.decode(np.array([u]))
+        assert type(x) is float
+        assert p.lower <= x <= p.upper
+    assert p.decode(np.array([0.0])) == p.lower
+    assert p.decode(np.array([1.0])) == p.upper
+    assert p.encode(p.lower).tolist() == [0.0]
+    assert p.encode(p.upper).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_within_bounds(name):
+    assert_within(Float(*RANGES[name]))
+
+
+@pytest.mark.parametrize("name", LOG_RANGES)
+def test_within_bounds_on_a_log_scale(name):
+    assert_within(Float(*LOG_RANGES[name], log=True))
+
+
+def random_floats(rng, n):
+    """Finite floats with all bit patterns equally likely: every magnitude, subnormal ones included."""
+    bits = rng.integers(0, 2**64, 2 * n, dtype=np.uint64)
+    values = bits.view(np.float64)
+    return values[np.isfinite(values)][:n]
+
+
+def test_bounds_bit_for_bit():
+    """10^5 random ranges: any two floats, two floats next to each other, and narrow ranges far from zero."""
+    rng = np.random.default_rng(0)
+    a, b = random_floats(rng, 100_000), random_floats(rng, 100_000)
+    b[25_000:50_000] = np.nextafter(a[25_000:50_000], np.inf)
+    b[50_000:75_000] = 0.5 * a[50_000:75_000] * (2 - 10 ** rng.uniform(-16, 0, 25_000))
+    places = np.where(
+        rng.random((100_000, 3)) < 0.5, rng.random((100_000, 3)), 1 - 2.0 ** -rng.integers(30, 54, (100_000, 3))
+    )
+    tried = 0
+    for lower, upper, us in zip(np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), places.tolist(), strict=True):
+        if not (lower < upper and math.isfinite(upper)):
+            continue
+        tried += 1
+        for p in (Float(lower, upper), Float(lower, upper, log=True)) if lower > 0 else (Float(lower, upper),):
+            assert p.decode([0.0]) == lower
+            assert p.decode([1.0]) == upper
+            for u in us:
+                assert lower <= p.decode([u]) <= upper
+    assert tried > 95_000
+
+
+def test_places_beyond_the_cube_are_taken_to_its_faces():
+    p = Float(-5, 10)
+    assert p.decode(np.array([-1e-9])) == -5
+    assert p.decode(np.array([1 + 1e-9])) == 10
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(
+    lower=st.floats(-1e300, 1e300),
+    width=st.floats(1e-12, 1e300),
+    u=st.floats(0, 1),
+)
+def test_round_trip(lower, width, u):
+    upper = lower + width
+    if lower >= upper or not math.isfinite(upper):
+        return
+    p = Float(lower, upper)
+    x = p.decode(np.array([u]))
+    lost = 4 * ulp(max(abs(lower), abs(upper))) / (upper - lower)  # what no float between the bounds can tell
+    assert p.encode(x)[0] == pytest.approx(u, abs=lost + 1e-15)
+    assert p.decode(p.encode(x)) == pytest.approx(x, abs=4 * ulp(max(abs(lower), abs(upper))))
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(log_lower=st.floats(-300, 300), decades=st.floats(-12, 2.7), u=st.floats(0, 1))
+def test_round_trip_on_a_log_scale(log_lower, decades, u):
+    lower = 10.0**log_lower
+    upper = lower * 10.0**10.0**decades if log_lower + 10.0**decades < 308 else math.inf
+    if lower >= upper or not math.isfinite(upper):
+        return
+    p = Float(lower, upper, log=True)
+    x = p.decode(np.array([u]))
+    span = math.log1p((upper - lower) / lower) if upper < 2 * lower else math.log(upper) - math.log(lower)
+    assert p.encode(x)[0] == pytest.approx(u, abs=4 * 2.3e-16 / span + 1e-14)
+    assert p.decode(p.encode(x)) == pytest.approx(x, rel=1e-12)
+
+
+def test_linear_by_hand():
+    p = Float(-5, 10)
+    assert p.decode(np.array([0.5])) == 2.5
+    assert p.encode(2.5).tolist() == [0.5]
+    assert p.slope(7.0).tolist() == [1 / 15]
+
+
+def test_log_by_hand():
+    p = Float(1e-4, 1e2, log=True)
+    assert p.decode(np.array([0.5])) == pytest.approx(0.1, rel=1e-14)
+    assert p.encode(1e-3)[0] == pytest.approx(1 / 6, rel=1e-14)
+    assert p.slope(0.1)[0] == pytest.approx(1 / (0.1 * math.log(1e6)), rel=1e-14)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_monotone(log):
+    for lower, upper in (LOG_RANGES if log else RANGES).values():
+        p = Float(lower, upper, log=log)
+        values = [p.decode(np.array([u])) for u in np.linspace(0, 1, 501)]
+        assert values == sorted(values)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("x", [0.2, 1.0, 3.0, 4.5])
+def test_slope_against_central_differences(log, x):
+    p = Float(0.1, 5.0, log=log)
+    h = 1e-6 * x
+    expected = (p.encode(x + h)[0] - p.encode(x - h)[0]) / (2 * h)
+    assert p.slope(x)[0] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_slope_in_any_range(log):
+    """The slope of a range without a float inside is that between its ends."""
+    for lower, upper in (LOG_RANGES if log else RANGES).values():
+        slope = Float(lower, upper, log=log).slope(upper)[0]
+        assert slope > 0
+        if upper < 1.001 * lower and upper - lower > 1e-300:
+            assert slope == pytest.approx(1 / (upper - lower), rel=1e-3)
+
+
+@pytest.mark.parametrize("number", [1, np.int64(1), np.float32(1), np.float64(1), Fraction(1)])
+def test_any_real_number_is_a_bound(number):
+    p = Float(0, number)
+    assert p == Float(0.0, 1.0)
+    assert type(p.upper) is float
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "words"),
+    [
+        (1.0, 0.0, ["reversed", "[1.0, 0.0]", "[0.0, 1.0]"]),
+        (2.0, 2.0, ["equal", "[2.0, 2.0]", "leave a parameter that cannot vary out"]),
+        (math.nan, 1.0, ["lower bound must be finite", "nan"]),
+        (0.0, math.nan, ["upper bound must be finite", "nan"]),
+        (-math.inf, 1.0, ["lower bound must be finite", "-inf", "widest range"]),
+        (0.0, math.inf, ["upper bound must be finite", "inf"]),
+        (0, 10**400, ["upper bound must be finite"]),
+        (-(10**400), 0, ["lower bound must be finite"]),
+    ],
+)
+def test_bounds_that_make_no_sense(lower, upper, words):
+    with pytest.raises(SpaceError) as error:
+        Float(lower, upper)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize("bound", ["1", None, 1j, True, np.True_, [1.0], np.array([1.0]), object])
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_bounds_that_are_no_numbers(bound, side):
+    with pytest.raises(TypeError, match=rf"{side} bound must be a number, got"):
+        Float(**({"lower": 0.0, "upper": 2.0} | {side: bound}))
+
+
+@pytest.mark.parametrize("lower", [0.0, -1.0, -0.0])
+def test_a_log_scale_needs_positive_bounds(lower):
+    with pytest.raises(SpaceError, match=r"needs lower > 0, got \[.*, 10.0\]; raise the lower bound or use log=False"):
+        Float(lower, 10, log=True)
+
+
+def test_values_are_checked():
+    p = Float(-5, 10)
+    assert p.check(np.array(3), "x") == 3.0
+    for value in (-5, 10, np.float32(1.5), Fraction(1, 3)):
+        assert type(p.check(value, "x")) is float
+
+
+@pytest.mark.parametrize("value", [-5.0000001, 10.1, math.nan, math.inf, 10**400, -(10**400)])
+def test_values_outside_are_refused(value):
+    with pytest.raises(SpaceError, match=r"coordinate 3 = .* is outside its bounds \[-5.0, 10.0\]; leave the point"):
+        Float(-5, 10).check(value, "coordinate 3")
+
+
+@pytest.mark.parametrize("value", ["1", None, 1j, True, [1.0], np.array([1.0]), {}])
+def test_values_that_are_no_numbers_are_refused(value):
+    with pytest.raises(TypeError, match="coordinate 3 must be a number, got"):
+        Float(-5, 10).check(value, "coordinate 3")

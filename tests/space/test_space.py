@@ -1,0 +1,266 @@
+"""Spaces: params <-> cube, whatever the user writes, and clear words for what makes no sense."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds
+
+from dale import Float, Space, SpaceError
+from dale.space import as_space
+
+PAIRS = [(-5.0, 10.0), (0.0, 15.0)]
+
+
+class TestWithoutNames:
+    def test_round_trip(self):
+        space = as_space(PAIRS)
+        assert (space.dimension, space.named, space.names) == (2, False, ("x0", "x1"))
+        point = space.encode([-5, 7.5])
+        assert point.tolist() == [0.0, 0.5]
+        assert space.decode(point).tolist() == [-5.0, 7.5]
+        assert space.as_array(space.decode(point)).tolist() == [-5.0, 7.5]
+
+    def test_random_round_trips(self):
+        space, rng = as_space([(-1, 1), (1e-12, 1e12), (1e12, 1e12 + 1)]), np.random.default_rng(0)
+        for u in rng.random((200, 3)):
+            np.testing.assert_allclose(space.encode(space.decode(u)), u, atol=1e-3)  # the last has 8192 floats
+            np.testing.assert_allclose(space.encode(space.decode(u))[:2], u[:2], rtol=1e-12, atol=1e-15)
+
+    def test_arrays_are_frozen_copies(self):
+        space = as_space(PAIRS)
+        for array in (space.encode([0, 0]), space.decode(np.array([0.5, 0.5])), space.snap(np.array([0.5, 0.5]))):
+            assert array.dtype == np.float64
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1.0
+
+    @pytest.mark.parametrize("x", [(1, 2), [1, 2], np.array([1, 2]), np.array([1.0, 2.0], dtype=np.float32)])
+    def test_any_sequence_is_a_point(self, x):
+        np.testing.assert_array_equal(as_space(PAIRS).encode(x), as_space(PAIRS).encode([1.0, 2.0]))
+
+    @pytest.mark.parametrize("x", [[1], [1, 2, 3], [], [[1, 2]], np.zeros((1, 2)), [[1], [2]], [1, [2, [3]]]])
+    def test_wrong_shapes_are_refused(self, x):
+        with pytest.raises(SpaceError, match="wanted 2 numbers, one for each pair of bounds, got"):
+            as_space(PAIRS).encode(x)
+
+    @pytest.mark.parametrize("x", [{"x0": 1, "x1": 2}, "12"])
+    def test_names_are_refused(self, x):
+        with pytest.raises(TypeError, match="this space has no names: wanted a sequence of 2 numbers, got"):
+            as_space(PAIRS).encode(x)
+
+    @pytest.mark.parametrize("x", [1.0, None, np.array(1.0)])
+    def test_no_sequence_is_refused(self, x):
+        with pytest.raises(TypeError, match="wanted a sequence of 2 numbers, got"):
+            as_space(PAIRS).encode(x)
+
+    def test_values_outside_are_refused_by_number(self):
+        with pytest.raises(SpaceError, match=r"coordinate 1 = 15.5 is outside its bounds \[0.0, 15.0\]"):
+            as_space(PAIRS).encode([0, 15.5])
+
+
+class TestWithNames:
+    def test_round_trip(self):
+        space = Space(lr=Float(1e-5, 1e-1, log=True), width=(0, 8))
+        assert (space.dimension, space.named, space.names) == (2, True, ("lr", "width"))
+        point = space.encode({"width": 2, "lr": 1e-3})
+        assert point == pytest.approx([0.5, 0.25])
+        assert space.decode(point) == {"lr": pytest.approx(1e-3), "width": pytest.approx(2.0)}
+        assert space.as_array(space.decode(point)) == pytest.approx([1e-3, 2.0])
+
+    def test_another_order_is_the_same_cube(self):
+        a, b, c = Float(0, 1), Float(1, 100, log=True), Float(-5, 5)
+        one, other = Space(a=a, b=b, c=c), Space(c=c, a=a, b=b)
+        params = {"b": 7.0, "c": 1.0, "a": 0.3}
+        np.testing.assert_array_equal(one.encode(params), other.encode(params))
+        u = np.array([0.2, 0.5, 0.9])
+        assert one.decode(u) == other.decode(u)
+        assert list(other.decode(u)) == ["c", "a", "b"]  # points keep the order in which the user wrote them
+        assert other.as_array(other.decode(u)).tolist() == [other.decode(u)[n] for n in "cab"]
+
+    def test_equal_spaces_have_equal_hashes(self):
+        one, other = Space(a=(0, 1), b=(0, 2)), Space(b=(0, 2), a=(0, 1))
+        assert one == other
+        assert hash(one) == hash(other)
+        assert one != Space(a=(0, 1), b=(0, 3))
+        assert Space(x0=(0, 1)) != as_space([(0, 1)])
+        assert as_space([(0, 1)]) == as_space(Bounds([0], [1]))
+        assert hash(as_space([(0, 1)])) == hash(as_space(Bounds([0], [1])))
+
+    def test_names_that_are_no_identifiers(self):
+        name = "'; DROP TABLE trials;--"
+        space = Space({name: (0, 1), "learning rate": (0, 1), "": (0, 1)})
+        assert space.encode({name: 0.5, "learning rate": 0.25, "": 1.0}).tolist() == [1.0, 0.5, 0.25]
+        assert list(space.decode(np.zeros(3))) == [name, "learning rate", ""]
+
+    @pytest.mark.parametrize(
+        ("params", "words"),
+        [
+            ({"a": 0.5}, ["missing parameter 'b'", "the space has 'a', 'b'"]),
+            ({"a": 0.5, "b": 0.5, "c": 1}, ["unknown parameter 'c'", "the space has 'a', 'b'"]),
+            ({"a": 0.5, "B": 0.5}, ["unknown parameter 'B'", "missing parameter 'b'"]),
+            ({}, ["missing parameter 'a', 'b'"]),
+            ({"a": 0.5, "b": 0.5, 3: 1}, ["unknown parameter '3'"]),
+            ({"a": 0.5, "b": 2.0}, ["parameter 'b' = 2.0 is outside its bounds [0.0, 1.0]"]),
+        ],
+    )
+    def test_wrong_names_and_values(self, params, words):
+        with pytest.raises(SpaceError) as error:
+            Space(a=(0, 1), b=(0, 1)).encode(params)
+        for word in words:
+            assert word in str(error.value)
+
+    @pytest.mark.parametrize("params", [[0.5, 0.5], 0.5, None, "ab"])
+    def test_no_mapping_is_refused(self, params):
+        with pytest.raises(TypeError, match="this space has names: wanted a mapping with 'a', 'b', got"):
+            Space(a=(0, 1), b=(0, 1)).encode(params)
+
+    def test_a_value_that_is_no_number_is_refused(self):
+        with pytest.raises(TypeError, match=r"parameter 'a' must be a number, got '0\.5'"):
+            Space(a=(0, 1)).encode({"a": "0.5"})
+
+
+class TestWhatAUserWrites:
+    @pytest.mark.parametrize(
+        "written",
+        [
+            PAIRS,
+            tuple(PAIRS),
+            [list(p) for p in PAIRS],
+            np.array(PAIRS),
+            [Float(-5, 10), (0, 15)],
+            Bounds([-5, 0], [10, 15]),
+            Bounds(np.array([-5, 0]), np.array([10, 15])),
+        ],
+    )
+    def test_the_same_space(self, written):
+        assert as_space(written) == Space.from_pairs(PAIRS)
+
+    def test_scalar_bounds_are_broadcast(self):
+        assert as_space(Bounds(0, [1, 2, 3])) == as_space([(0, 1), (0, 2), (0, 3)])
+        assert as_space(Bounds([-3, -2], 1)) == as_space([(-3, 1), (-2, 1)])
+        assert as_space(Bounds(0, 1)) == as_space([(0, 1)])
+
+    def test_a_space_is_taken_as_it_is(self):
+        space = Space(a=(0, 1))
+        assert as_space(space) is space
+        assert as_space({"a": (0, 1)}) == space
+
+    @pytest.mark.parametrize("nothing", [[], (), {}, np.empty((0, 2)), Bounds([], [])])
+    def test_empty(self, nothing):
+        with pytest.raises(SpaceError, match=r"the space is empty; wanted at least one parameter .* such as"):
+            as_space(nothing)
+        with pytest.raises(SpaceError, match="the space is empty"):
+            Space()
+
+    @pytest.mark.parametrize("written", [5, None, "abc", b"ab", {(0, 1)}, lambda x: x, np.array(5.0), iter(PAIRS)])
+    def test_no_space_at_all(self, written):
+        with pytest.raises(TypeError, match=r"sequence of \(lower, upper\) pairs, .*got"):
+            as_space(written)
+
+    @pytest.mark.parametrize("pair", [5, None, "01", b"01", 0.5, np.array(0.5), Float, {0, 1}])
+    def test_no_pair_is_refused(self, pair):
+        with pytest.raises(TypeError, match=r"bounds 1: wanted a pair \(lower, upper\) or a parameter such as .*got"):
+            as_space([(0, 1), pair])
+
+    @pytest.mark.parametrize("pair", [(), (1,), (1, 2, 3), [[0, 1], [2, 3]], ([1, [2, 3]], 4), np.zeros((2, 2))])
+    def test_wrong_shapes_are_refused(self, pair):
+        with pytest.raises(SpaceError, match=r"bounds 1: wanted a pair \(lower, upper\), got"):
+            as_space([(0, 1), pair])
+
+    @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 3)), np.zeros((1, 2, 2))])
+    def test_wrong_arrays_are_refused(self, array):
+        with pytest.raises((SpaceError, TypeError), match="bounds 0: wanted a pair"):
+            as_space(array)
+
+    @pytest.mark.parametrize(
+        ("pair", "word"),
+        [
+            ((1, 0), "reversed"),
+            ((1, 1), "equal"),
+            ((0, math.nan), "finite"),
+            ((-math.inf, 0), "finite"),
+            ((0, 10**400), "finite"),
+        ],
+    )
+    def test_bounds_that_make_no_sense_are_refused_by_name(self, pair, word):
+        with pytest.raises(SpaceError, match=rf"bounds 1: .*{word}"):
+            as_space([(0, 1), pair])
+        with pytest.raises(SpaceError, match=rf"parameter 'width': .*{word}"):
+            Space(width=pair)
+
+    def test_infinite_scipy_bounds_are_refused(self):
+        with pytest.raises(SpaceError, match=r"bounds 1: lower bound must be finite, got -inf; give the widest range"):
+            as_space(Bounds([0, -np.inf], [1, np.inf]))
+        with pytest.raises(SpaceError, match="must be finite"):
+            as_space(Bounds())
+
+    def test_bounds_of_two_shapes_are_refused(self):
+        bounds = Bounds([0, 0], [1, 1])
+        bounds.ub = np.ones(3)
+        with pytest.raises(SpaceError, match=r"lb of shape \(2,\) and ub of shape \(3,\)"):
+            as_space(bounds)
+
+    def test_names_that_are_no_strings_are_refused(self):
+        with pytest.raises(TypeError, match="name must be a string, got 3"):
+            as_space({3: (0, 1)})
+
+    def test_bounds_that_are_no_numbers_are_refused_by_name(self):
+        with pytest.raises(TypeError, match="parameter 'a': upper bound must be a number, got '1'"):
+            Space(a=(0, "1"))
+
+    def test_what_is_shown_can_be_written(self):
+        for space in (Space(a=(0, 1), b=Float(1, 10, log=True)), as_space(PAIRS)):
+            assert eval(repr(space), {"Space": Space, "Float": Float}) == space
+
+
+class TestSnap:
+    def test_is_the_point_the_objective_sees(self):
+        space = as_space([(1.0, float(np.nextafter(1.0, 2.0))), (0.0, 1.0)])
+        assert space.snap(np.array([0.3, 0.3])).tolist() == [0.0, 0.3]
+        assert space.snap(np.array([0.7, 0.3])).tolist() == [1.0, 0.3]
+
+    def test_stays_in_the_cube(self):
+        space, rng = as_space([(-1e12, 1e12), (1, 1 + 1e-15), (1e-300, 1e300)]), np.random.default_rng(0)
+        for u in rng.random((100, 3)):
+            snapped = space.snap(u)
+            assert np.all((snapped >= 0) & (snapped <= 1))
+            np.testing.assert_allclose(space.snap(snapped), snapped, atol=1e-15)
+
+
+class TestHessian:
+    """From the cube to the user's units, at a point where the slope is zero."""
+
+    def numeric(self, f, x, steps):
+        E = np.diag(steps)
+        return np.array(
+            [
+                [(f(x + a + b) - f(x + a - b) - f(x - a + b) + f(x - a - b)) / (4 * h * k) for b, k in zip(E, steps)]  # noqa: B905
+                for a, h in zip(E, steps)  # noqa: B905
+            ]
+        )
+
+    def test_linear_and_log(self):
+        lr, width = 3e-3, 4.0
+        C = np.array([[2.0, 0.7], [0.7, 1.0]])
+
+        def objective(x):
+            t = np.array([np.log(x[0] / lr), (x[1] - width) / 3])
+            return t @ C @ t + t[1] ** 3
+
+        space = Space(width=(0, 10), lr=Float(1e-5, 1e-1, log=True))  # the cube has lr first, the user width
+        params = {"width": width, "lr": lr}
+        u = np.array(space.encode(params))
+
+        def in_cube(v):
+            p = space.decode(v)
+            return objective([p["lr"], p["width"]])
+
+        cube_hessian = self.numeric(in_cube, u, [1e-4, 1e-4])
+        expected = self.numeric(lambda x: objective(x[::-1]), np.array([width, lr]), [1e-4, 1e-4 * lr])
+        np.testing.assert_allclose(space.hessian(params, cube_hessian), expected, rtol=1e-4)
+
+    def test_without_names(self):
+        space = as_space([(-5, 10), (0, 1e-3)])
+        H = np.array([[2.0, 1.0], [1.0, 3.0]])
+        hessian = space.hessian(np.array([1.0, 5e-4]), H)
+        np.testing.assert_allclose(hessian, [[2 / 15**2, 1 / (15 * 1e-3)], [1 / (15 * 1e-3), 3 / 1e-6]])

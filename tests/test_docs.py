@@ -1,0 +1,135 @@
+"""The documentation is true: every name on it exists, every link leads somewhere, every example runs."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import dale
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAPER = ROOT / "docs" / "paper.md"
+EVALUATIONS, REPETITIONS = 10, 2  # of an example that is run as a test
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+
+
+def named_tests(page):
+    """(path, names) of everything of the form tests/some/test_file.py::Class::test."""
+    found = re.findall(r"(tests/[\w/]+\.py)((?:::\w+)*)", page.read_text(encoding="utf-8"))
+    return [(path, tuple(names.split("::")[1:])) for path, names in found]
+
+
+def defined_in(path):
+    """All functions and classes of a file, those in classes as (class, function)."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add((node.name,))
+        if isinstance(node, ast.ClassDef):
+            names |= {(node.name, inner.name) for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return names
+
+
+def resolve(dotted):
+    """The module, function, class or attribute that a dotted name stands for."""
+    first, *rest = dotted.split(".")
+    thing, path = importlib.import_module(first), first
+    for name in rest:
+        path = f"{path}.{name}"
+        if not hasattr(thing, name):
+            importlib.import_module(path)
+        thing = getattr(thing, name)
+    return thing
+
+
+@each_page
+def test_the_tests_it_names_exist(page):
+    missing = [
+        "::".join([path, *names])
+        for path, names in named_tests(page)
+        if not (ROOT / path).is_file() or (names and names not in defined_in(ROOT / path))
+    ]
+    assert missing == []
+
+
+@each_page
+def test_the_code_it_names_exists(page):
+    missing = []
+    for dotted in re.findall(r"`(dale(?:\.\w+)+)(?:\([^`]*\))?`", page.read_text(encoding="utf-8")):
+        try:
+            resolve(dotted)
+        except (AttributeError, ImportError):
+            missing.append(dotted)
+    assert missing == []
+
+
+def test_the_guards_see_what_they_guard():
+    named = named_tests(PAPER)
+    assert len(named) > 80
+    assert ("tests/regions/test_identify.py", ("TestVerdicts", "test_region")) in named
+    assert ("test_the_guards_see_what_they_guard",) in defined_in(Path(__file__))
+    assert resolve("dale.gp.posterior.Posterior.predict") is dale.gp.Posterior.predict
+    with pytest.raises(ImportError):
+        resolve("dale.nothing")
+
+
+def test_every_departure_that_is_tested_is_described():
+    path = "tests/methods/test_departures.py"
+    described = {names for named, names in named_tests(PAPER) if named == path}
+    tested = {names for names in defined_in(ROOT / path) if names[-1].startswith("test_")}
+    assert tested - described == set()
+
+
+@each_page
+def test_its_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if not link.startswith(("http://", "https://"))]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def examples():
+    for page in PAGES:
+        for match in re.finditer(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            line = page.read_text(encoding="utf-8")[: match.start()].count("\n") + 1
+            yield pytest.param(match.group(1), id=f"{page.relative_to(ROOT).as_posix()}:{line}")
+
+
+def shortened(code):
+    """The same with budgets and repetitions of a test."""
+    code = re.sub(r"budget=(\d+)", lambda m: f"budget={min(int(m[1]), EVALUATIONS)}", code)
+    return re.sub(r"in range\((\d+)\)", lambda m: f"in range({min(int(m[1]), REPETITIONS)})", code)
+
+
+@pytest.mark.parametrize("code", list(examples()))
+def test_the_example_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(shortened(code), "<example>", "exec"), {"__name__": "__main__"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_readme_says_how_to_begin():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for words in ("make demo", "make test", "pip install .", "dale.minimize(", "dale.Optimizer(", "arXiv:1612.03117"):
+        assert words in readme
+
+
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) < 80
+
+
+def test_versions_agree():
+    changes = re.search(r"^## \[([\d.]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert changes is not None
+    assert citation is not None
+    assert changes[1] == citation[1] == dale.__version__
+
+
+def test_the_citation_is_the_paper_s():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for words in ("family-names: Wabersich", "given-names: Kim Peter", "family-names: Toussaint", "1612.03117"):
+        assert words in citation

@@ -1,0 +1,42 @@
+"""The examples run as they stand, and find what they claim to."""
+
+import contextlib
+import functools
+import io
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+@functools.cache
+def output_of(path):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        runpy.run_path(str(path), run_name="__main__")
+    return out.getvalue()
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 3
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs_is_short_and_says_something(path):
+    assert len(output_of(path).splitlines()) >= 4
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 60
+    assert source.startswith('"""')
+
+
+def test_the_calibration_finds_the_rates_within_their_error_bars():
+    text = output_of(EXAMPLES[0].with_name("calibrate_reaction.py"))
+    truth, least_squares = {"first": 0.12, "second": 0.035}, {"first": 0.00205, "second": 0.00054}  # the latter SciPy's
+    fitted = re.findall(r"(\w+) += ([\d.]+) ± ([\d.]+)", text)
+    assert {name for name, _, _ in fitted} == set(truth)
+    for name, value, deviation in fitted:
+        assert float(deviation) == pytest.approx(least_squares[name], rel=0.3)
+        assert abs(float(value) - truth[name]) < 3 * float(deviation)
