@@ -9,8 +9,6 @@ m other points, balls a list of (centre, radius), all balls closed. Acquisitions
 Where the paper is silent or misprinted, a comment says "ours:" and what is done instead.
 """
 
-
-
 import math
 
 import numpy as np

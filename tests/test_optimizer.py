@@ -96,6 +96,13 @@ def test_named_parameters():
     assert optimizer.best.reason.source is Source.GIVEN
 
 
+def test_given_points_are_kept_to_the_last_bit():
+    optimizer = dale.Optimizer(BOX, seed=0)
+    for value in np.round(np.linspace(-4.9, 9.9, 50), 2):
+        assert optimizer.add([value, 7.13], 1.0).x.tolist() == [value, 7.13]
+        assert optimizer.ask(at=[value, 3.21]).params.tolist() == [value, 3.21]
+
+
 def test_tell_takes_numbers_of_any_kind():
     optimizer = dale.Optimizer(BOX, seed=0)
     for value in (1, 2.5, np.float32(0.5), np.int64(3), np.array(4.0), np.array([1.5])):

@@ -35,8 +35,7 @@ def minimize(
 
     Args:
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
-        returns
-            a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
+            returns a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
         seed: Same seed, same run. None takes a fresh one, which the result tells.

@@ -20,7 +20,7 @@ from dale.methods import History, Method, default
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Space, as_space
-from dale.trial import LocalMinimum, Reason, Result, Source, State, Trial
+from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Trial
 
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
@@ -58,7 +58,7 @@ class Optimizer:
             at: A point of your own to evaluate instead of a proposal.
         """
         if n is None:
-            return self._ask() if at is None else self._record(self.space.encode(at), Reason(Source.GIVEN))
+            return self._ask() if at is None else self._give(at)
         if isinstance(n, bool) or not isinstance(n, Integral):
             raise TypeError(f"n must be a positive integer or None, got {n!r}")
         if n < 1:
@@ -89,8 +89,8 @@ class Optimizer:
 
     def add(self, params: Any, value: Any) -> Trial:
         """Record an evaluation that was made elsewhere."""
-        point, number = self.space.encode(params), _check_value(value)
-        return self.tell(self._record(point, Reason(Source.GIVEN)), number)
+        number = _check_value(value)
+        return self.tell(self._give(params), number)
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -125,7 +125,12 @@ class Optimizer:
     def _ask(self) -> Trial:
         history = History.of(self._trials, self.space.dimension)
         point, reason = self.method.propose(history, self.seed, self._memory)
-        return self._record(*self._distinct(self.space.snap(point), reason, history))
+        point, reason = self._distinct(self.space.snap(point), reason, history)
+        return self._record(self.space.decode(point), point, reason)
+
+    def _give(self, params: Any) -> Trial:
+        """A trial at a point of the user's, kept as it was given, to the last bit."""
+        return self._record(self.space.check(params), self.space.encode(params), Reason(Source.GIVEN))
 
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
@@ -138,8 +143,7 @@ class Optimizer:
             reason = Reason(Source.EXPLORE, length_scale=reason.length_scale)
         return point, reason
 
-    def _record(self, point: Vector, reason: Reason) -> Trial:
-        params = self.space.decode(point)
+    def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
         trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
         self._trials.append(trial)
         return trial

@@ -37,7 +37,7 @@ class Progress:
             return
         self._shown = elapsed
         filled = BAR * done // self.total
-        left = elapsed / done * (self.total - done)
+        left = elapsed / max(done, 1) * (self.total - done)
         bar = "█" * filled + "░" * (BAR - filled)
         text = f"{bar} {done}/{self.total}  {elapsed:.0f} s, {left:.0f} s left  {note}"
         width = shutil.get_terminal_size().columns - 1

@@ -8,7 +8,7 @@ from dale.bench.contender import Contender
 from dale.bench.ours import OURS
 from dale.bench.peers import PEERS
 
-CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS)}
+CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS.values())}
 
 
 def contender(name: str) -> Contender:

@@ -7,10 +7,11 @@ from dale.acquisition import AcquisitionFunction, log_expected_improvement, lowe
 from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
 from dale.methods.bayes import BayesianOptimization
 from dale.methods.history import History
+from dale.methods.imgpo import IMGPO
 from dale.methods.method import Method, Proposal
 from dale.regions import RegionFinder
 
-__all__ = ["BayesianOptimization", "History", "Method", "Proposal", "default", "ei", "lcb", "paper"]
+__all__ = ["IMGPO", "BayesianOptimization", "History", "Method", "Proposal", "default", "ei", "imgpo", "lcb", "paper"]
 
 
 def paper() -> BayesianOptimization:
@@ -31,6 +32,11 @@ def ei(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
 def lcb(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
     """The lower confidence bound on one global model; by default with the maximum-likelihood length-scale."""
     return _global_only(length_scale, lower_confidence_bound)
+
+
+def imgpo() -> IMGPO:
+    """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; nothing random about it."""
+    return IMGPO()
 
 
 def _global_only(length_scale: LengthScalePolicy | None, acquisition: AcquisitionFunction) -> BayesianOptimization:

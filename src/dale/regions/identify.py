@@ -80,12 +80,12 @@ class RegionFinder:
     """Settings of Alg. 3; call it with the observations.
 
     Attributes:
-        tolerance: Epsilon of line 22: a minimiser this close to an observation has converged.
-        margin: Line 26: no observation outside the ball may be closer to it than this.
+        tolerance: Epsilon of line 21: a minimiser this close to an observation has converged.
+        margin: Line 25: no observation outside the ball may be closer to it than this.
     """
 
     tolerance: float = 1e-9  # Sec. 4
-    margin: float = 0.05  # Alg. 3, line 26
+    margin: float = 0.05  # Alg. 3, line 25
 
     def __call__(self, X: Matrix, y: Vector, resolution: float = 0.0) -> Regions:
         """Regions of observations X (n, d) in the unit cube with standardised values y (n,).

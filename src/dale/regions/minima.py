@@ -49,7 +49,7 @@ def local_minima(X: Matrix, y: Vector) -> tuple[CubeMinimum, ...]:
         if minimum is not None:
             found.append(minimum)
     kept: list[CubeMinimum] = []
-    for minimum in sorted(found, key=lambda m: m.fit.minimum):
+    for minimum in sorted(found, key=lambda m: m.fit.minimum + m.fit.leave_one_out_error):
         if not any(minimum.fit.ball.overlaps(other.fit.ball) for other in kept):
             kept.append(minimum)
     return tuple(kept)

@@ -59,6 +59,11 @@ class Space:
         """The parameters' names as the user wrote them; ``x0, x1, ...`` in a space without names."""
         return tuple(self.parameters)
 
+    def check(self, params: Any) -> Params:
+        """A point of the user's in its proper types, or an error that says what is wrong with it."""
+        values = self._check(params)
+        return values if self.named else frozen(list(values.values()))
+
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
         point = np.empty(self.dimension)

@@ -1,4 +1,4 @@
-"""Bayesian optimization with BoTorch (Balandat et al. 2020): a Gaussian process fitted anew, log EI (Ament et al. 2023).
+"""BoTorch (Balandat et al. 2020): a Gaussian process fitted anew at each step, log EI (Ament et al. 2023).
 
 The process infers its noise, and what it infers has a floor that stalls it; `logei_fixed` says that there is none.
 BoTorch maximises, so that inside this module and its neighbours values carry the opposite sign.
@@ -41,7 +41,7 @@ def loop(objective: Objective, seed: int, fit: Fit, propose: Callable[[Model], V
     with seeded_torch(seed):
         X = list(latin_hypercube(INITIAL_POINTS, objective.dimension, np.random.default_rng(seed)))
         y = [objective(u) for u in X]
-        while True:
+        while len(y) < objective.budget:  # saves a last proposal that nobody would evaluate
             X.append(propose(fit(X, y)))
             y.append(objective(X[-1]))
 

@@ -1,0 +1,452 @@
+"""IMGPO: its tree, every evaluation against the algorithm written out naively, what it reaches and what it survives."""
+
+import dataclasses
+import itertools
+import math
+import pickle
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+import dale
+from dale.bench.functions import get
+from dale.gp import GrowingFactor
+from dale.methods.history import History
+from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
+from dale.trial import Source, State
+
+
+def run(fun, space, budget, *, seed=0, method=None):
+    optimizer = dale.Optimizer(space, seed=seed, method=method or dale.methods.imgpo())
+    for _ in range(budget):
+        trial = optimizer.ask()
+        optimizer.tell(trial, fun(trial.x))
+    return optimizer
+
+
+def points(optimizer):
+    return np.array([t.point for t in optimizer.history])
+
+
+def sources(optimizer):
+    return [t.reason.source for t in optimizer.history]
+
+
+def feed(search, fun, n):
+    """Fulfil n wishes."""
+    for _ in range(n):
+        search.learn(search.wish.point[None, :], np.array([fun(search.wish.point)]))
+
+
+# --- what it reaches
+
+
+def test_the_centred_quadratic_is_solved_at_once():
+    function = get("quad2")
+    optimizer = run(function.fun, function.bounds, 1)
+    assert optimizer.best.value == function.minimum
+    assert sources(optimizer) == [Source.DESIGN]
+
+
+def test_branin_reaches_a_hundredth_within_60():
+    function = get("branin")
+    assert run(function.fun, function.bounds, 60).best.value - function.minimum < 1e-2
+
+
+def test_moved_quadratics_converge():
+    regrets = []
+    for seed in range(5):
+        function = get("quad2:moved", seed=seed)
+        regrets.append(run(function.fun, function.bounds, 30).best.value)
+    assert max(regrets) < 1e-3, regrets
+
+
+def test_six_dimensions_take_no_time():
+    function = get("hart6")
+    start = time.perf_counter()
+    optimizer = run(function.fun, function.bounds, 60)
+    assert time.perf_counter() - start < 20
+    assert optimizer.best.value < -1.5
+    assert len(np.unique(points(optimizer), axis=0)) == 60
+
+
+# --- the algorithm, naively
+
+
+def naive_imgpo(f, d, budget):
+    """The algorithm on plain lists, with textbook formulas, for a function of the cube: the points it evaluates."""
+    X, g, l = [], [], 0.25
+
+    def correlations(A, B, l):
+        s = math.sqrt(5) * cdist(A, B) / l
+        return (1 + s + s**2 / 3) * np.exp(-s)
+
+    def model(l):
+        z = (np.array(g) - np.mean(g)) / (np.std(g) or 1.0)
+        K = correlations(X, X, l) + 1e-10 * np.eye(len(X))
+        variance = z @ np.linalg.solve(K, z) / len(z) or 1.0
+        return z, K, variance
+
+    def U(x, M):
+        z, K, variance = model(l)
+        k = correlations([x], X, l)[0]
+        mean = k @ np.linalg.solve(K, z)
+        spread = math.sqrt(max(variance * (1 - k @ np.linalg.solve(K, k)), 0.0))
+        s = math.sqrt(2 * math.log(math.pi**2 * M**2 / (12 * 0.05)))
+        return (mean + s * spread) * (np.std(g) or 1.0) + np.mean(g)
+
+    def likelihood(l):
+        z, K, variance = model(l)
+        return -len(z) * math.log(variance) - np.linalg.slogdet(K)[1]
+
+    class Enough(Exception):
+        pass
+
+    def evaluate(x):
+        if len(X) == budget:
+            raise Enough
+        X.append(x)
+        g.append(-f(x))
+        return g[-1]
+
+    def children(lower, upper):
+        sides = upper - lower
+        j = int(np.flatnonzero(sides > 0.9 * sides.max())[0])
+        out = []
+        for i in (1, 0, 2):
+            low, high = lower.copy(), upper.copy()
+            low[j], high[j] = lower[j] + i * sides[j] / 3, lower[j] + (i + 1) * sides[j] / 3
+            out.append((low, high))
+        return out
+
+    def centre(box):
+        return (box[0] + box[1]) / 2
+
+    def rounds():
+        nonlocal l
+        cube = (np.zeros(d), np.ones(d))
+        T = {0: [{"box": cube, "value": evaluate(centre(cube)), "gp": False}]}
+        M, Xi = 1, 1.0
+        while True:
+            best, v, chosen = max(g), -math.inf, {}
+            for h in sorted(T):
+                while T[h]:
+                    leaf = max(T[h], key=lambda leaf: leaf["value"])
+                    if not leaf["value"] > v:
+                        break
+                    if not leaf["gp"]:
+                        chosen[h], v = leaf, leaf["value"]
+                        break
+                    leaf["value"], leaf["gp"] = evaluate(centre(leaf["box"])), False
+            for h in sorted(chosen):
+                deeper = [xi for xi in range(1, min(math.ceil(Xi), 4) + 1) if h + xi in chosen]
+                if deeper:
+                    boxes, z, virtual = [chosen[h]["box"]], -math.inf, M
+                    for _ in range(deeper[0]):
+                        boxes = [children(*box) for box in boxes]
+                        for _, left, right in boxes:
+                            for box in (left, right):
+                                z = max(z, U(centre(box), virtual))
+                                virtual += 1
+                        boxes = list(itertools.chain(*boxes))
+                    if z < chosen[h + deeper[0]]["value"]:
+                        del chosen[h]
+            v = -math.inf
+            for h, leaf in sorted(chosen.items()):
+                if leaf["value"] >= v:
+                    T[h] = [other for other in T[h] if other is not leaf]
+                    middle, left, right = children(*leaf["box"])
+                    new = [{**leaf, "box": middle}]
+                    for box in (left, right):
+                        bound = U(centre(box), M)
+                        if bound <= max(g):
+                            new.append({"box": box, "value": bound, "gp": True})
+                            M += 1
+                        else:
+                            new.append({"box": box, "value": evaluate(centre(box)), "gp": False})
+                        v = max(v, new[-1]["value"])
+                    T[h + 1] = T.get(h + 1, []) + new
+            Xi = Xi + 4 if max(g) > best else max(Xi - 0.5, 1.0)
+            l = max(LENGTH_SCALES, key=lambda l: (likelihood(l), l))
+
+    with pytest.raises(Enough):
+        rounds()
+    return np.array(X)
+
+
+@pytest.mark.parametrize("name", ["branin", "branin:moved", "hart3", "hart6:moved"])
+def test_every_evaluation_agrees_with_the_naive_algorithm(name):
+    function = get(name, seed=1)
+    optimizer = run(function.fun, function.bounds, 45)
+    np.testing.assert_allclose(points(optimizer), naive_imgpo(function.on_cube(), function.dimension, 45), atol=1e-12)
+
+
+# --- the tree
+
+
+def box(leaf):
+    half = 0.5 * 3.0 ** -np.array(leaf.cuts)
+    return leaf.centre - half, leaf.centre + half
+
+
+def check_tiling(tree):
+    leaves = list(itertools.chain(*tree.levels))
+    assert math.fsum(3.0**-leaf.depth for leaf in leaves) == pytest.approx(1, rel=1e-12)
+    lower, upper = (np.array(ends) for ends in zip(*map(box, leaves), strict=True))
+    assert np.all(lower > -1e-12)
+    assert np.all(upper < 1 + 1e-12)
+    overlap = np.minimum(upper[:, None], upper) - np.maximum(lower[:, None], lower)  # (n, n, d)
+    apart = np.any(overlap < 1e-12, axis=2)
+    assert np.array_equal(~apart, np.eye(len(leaves), dtype=bool))
+    for h, level in enumerate(tree.levels):
+        assert all(leaf.depth == h and max(leaf.cuts) - min(leaf.cuts) <= 1 for leaf in level)
+
+
+def check_search(search):
+    check_tiling(search.tree)
+    leaves = list(itertools.chain(*search.tree.levels))
+    for leaf in leaves:
+        if leaf.row is None:  # GP-based: nobody has been there
+            assert math.isfinite(leaf.bound)
+            assert np.min(np.max(np.abs(search.X - leaf.centre), axis=1)) > 1e-9
+        else:
+            assert np.max(np.abs(search.X[leaf.row] - leaf.centre)) < 1e-12
+            assert search.value(leaf) == -search.y[leaf.row]
+    # Each evaluation is the centre of one leaf, but for that of a left side whose right side is being waited for.
+    rows = sorted(leaf.row for leaf in leaves if leaf.row is not None)
+    assert len(set(rows)) == len(rows)
+    assert len(search.y) - 1 <= len(rows) <= len(search.y)
+
+
+def test_a_leaf_is_split_along_its_first_longest_side():
+    leaf = Leaf(np.array([0.5, 0.5, 1 / 6]), (0, 0, 1), row=7)
+    middle, left, right = leaf.thirds()
+    assert middle.centre is leaf.centre
+    assert middle.row == 7
+    assert middle.cuts == left.cuts == right.cuts == (1, 0, 1)
+    assert left.row is right.row is None
+    np.testing.assert_allclose([left.centre, right.centre], [[1 / 6, 0.5, 1 / 6], [5 / 6, 0.5, 1 / 6]])
+    assert middle.thirds()[0].cuts == (1, 1, 1)
+    assert middle.thirds()[0].thirds()[0].cuts == (2, 1, 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.lists(st.integers(0, 10**6), max_size=25))
+def test_any_splits_tile_the_cube(d, picks):
+    tree = Tree(d)
+    for pick in picks:
+        leaves = list(itertools.chain(*tree.levels))
+        leaf = leaves[pick % len(leaves)]
+        tree.split(leaf, list(leaf.thirds()))
+    check_tiling(tree)
+    assert sum(map(len, tree.levels)) == 1 + 2 * len(picks)
+
+
+@pytest.mark.parametrize("name", ["branin", "hart3", "quad2", "quad2:moved", "ackley5"])
+def test_the_tree_is_sound_after_every_evaluation(name):
+    function = get(name)
+    search = Search(function.dimension)
+    for _ in range(40):
+        feed(search, function.on_cube(), 1)
+        check_search(search)
+    levels = search.tree.levels
+    assert any(leaf.row is None for leaf in itertools.chain(*levels))
+    assert search.M > 1
+    assert len(levels) > 4
+
+
+def test_an_evaluated_bound_is_overwritten():
+    """No leaf at an evaluated point keeps its bound, though step 1 evaluates GP-based leaves in this run."""
+    function = get("branin")
+    search, was_bound = Search(2), set()
+    overwritten = 0
+    for _ in range(50):
+        was_bound |= {tuple(leaf.centre) for leaf in itertools.chain(*search.tree.levels) if leaf.row is None}
+        wish = tuple(search.wish.point)
+        feed(search, function.on_cube(), 1)
+        if wish in was_bound and len(search.y) > 1:
+            overwritten += 1
+            [leaf] = [leaf for leaf in itertools.chain(*search.tree.levels) if tuple(leaf.centre) == wish]
+            assert search.value(leaf) == -function.on_cube()(leaf.centre)
+    assert overwritten > 0
+
+
+def test_boxes_do_not_shrink_for_ever():
+    search = Search(1)
+    feed(search, lambda x: abs(x[0] - 0.5), 150)
+    cuts = [leaf.cuts[0] for leaf in itertools.chain(*search.tree.levels)]
+    assert max(cuts) <= MOST_CUTS
+    check_search(search)
+
+
+# --- a function of the history
+
+
+@pytest.fixture(scope="module")
+def branin_run():
+    function = get("branin")
+    return run(function.fun, function.bounds, 40)
+
+
+def test_the_seed_does_not_matter(branin_run):
+    function = get("branin")
+    assert points(run(function.fun, function.bounds, 40, seed=9)).tolist() == points(branin_run).tolist()
+
+
+def test_a_proposal_is_a_function_of_the_history(branin_run):
+    for cut in (0, 1, 2, 7, 20, 39):
+        history = History.of(branin_run.history[:cut], 2)
+        proposal = dale.methods.imgpo().propose(history, 0, GrowingFactor())
+        trial = branin_run.history[cut]
+        assert branin_run.space.snap(proposal.point).tolist() == trial.point.tolist()
+        assert proposal.reason == trial.reason
+
+
+def test_what_is_remembered_does_not_show(branin_run):
+    """One memory for proposals that go on, go back, and belong to other values and another dimension."""
+    method, memory = pickle.loads(pickle.dumps(dale.methods.imgpo())), GrowingFactor()
+    trials = branin_run.history
+    failed = [*trials[:9], dataclasses.replace(trials[9], state=State.FAILED, value=None), *trials[10:20]]
+    histories = [History.of(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], trials[3:12])]
+    histories.insert(3, History.of(run(lambda x: x[0] ** 2, [(0, 1)] * 3, 8).history, 3))
+    for history in histories:
+        remembered, fresh = method.propose(history, 0, memory), method.propose(history, 0, GrowingFactor())
+        assert remembered.point.tolist() == fresh.point.tolist()
+        assert remembered.reason == fresh.reason
+
+
+@pytest.mark.parametrize("scale", [1e-12, 3.0, 1e15])
+@pytest.mark.parametrize("shift", [0.0, 0.7, -1e6])
+def test_unit_and_zero_of_the_values_do_not_matter(branin_run, scale, shift):
+    function = get("branin")
+    again = run(lambda x: scale * function.fun(x) + scale * shift * 50, function.bounds, 40)
+    np.testing.assert_allclose(points(again), points(branin_run), atol=1e-9)
+
+
+# --- what it survives
+
+
+def check_points(optimizer):
+    P = points(optimizer)
+    assert np.all((P >= 0) & (P <= 1))
+    assert np.min(cdist(P, P) + 9 * np.eye(len(P))) > 1e-9
+
+
+def test_reasons_are_in_units_of_the_objective():
+    function = get("branin")
+    reason = run(function.fun, function.bounds, 40).history[-1].reason
+    assert reason.source is Source.GLOBAL
+    other = run(lambda x: 1e3 * function.fun(x) + 7, function.bounds, 40).history[-1].reason
+    assert reason.length_scale == other.length_scale
+    assert other.mean == pytest.approx(1e3 * reason.mean + 7, rel=1e-6)
+    assert other.spread == pytest.approx(1e3 * reason.spread, rel=1e-6)
+
+
+def test_while_the_tree_waits_the_proposals_explore():
+    function = get("branin")
+    plain = run(function.fun, function.bounds, 6)
+    optimizer = run(function.fun, function.bounds, 5)
+    trials = optimizer.ask(4)
+    assert [t.reason.source for t in trials] == [Source.GLOBAL] + [Source.EXPLORE] * 3
+    assert trials[0].point.tolist() == plain.history[5].point.tolist()
+    optimizer.tell(trials[2], function.fun(trials[2].x))
+    assert optimizer.ask().reason.source is Source.EXPLORE
+    optimizer.tell(trials[0], function.fun(trials[0].x))
+    assert optimizer.ask().reason.source is Source.GLOBAL
+    check_points(optimizer)
+
+
+def test_the_order_of_the_tells_does_not_show():
+    function, proposals = get("branin"), []
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        optimizer = run(function.fun, function.bounds, 5)
+        trials = optimizer.ask(4)
+        for i in order:
+            optimizer.tell(trials[i], function.fun(trials[i].x))
+        proposals.append(optimizer.ask())
+    assert proposals[0].point.tolist() == proposals[1].point.tolist()
+    assert proposals[0].reason.source is Source.GLOBAL
+
+
+def test_four_workers_get_on():
+    function, rng = get("quad2:moved", seed=1), np.random.default_rng(0)
+    optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
+    pending = optimizer.ask(4)
+    for _ in range(60):
+        trial = pending.pop(rng.integers(4))
+        optimizer.tell(trial, function.fun(trial.x))
+        pending.append(optimizer.ask())
+    check_points(optimizer)
+    assert sources(optimizer).count(Source.GLOBAL) >= 10
+    assert optimizer.best.value < 0.02
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [lambda i, x: True, lambda i, x: i == 0, lambda i, x: i % 3 == 1, lambda i, x: x[0] < 1],
+    ids=["all", "first", "every third", "a half"],
+)
+def test_failures_are_survived(fails):
+    function = get("branin")
+    optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
+    for i in range(30):
+        trial = optimizer.ask()
+        assert trial.reason.source in (Source.DESIGN, Source.GLOBAL)
+        if fails(i, trial.x):
+            optimizer.fail(trial, "diverged")
+        else:
+            optimizer.tell(trial, function.fun(trial.x))
+    check_points(optimizer)
+    assert optimizer.best is None or optimizer.best.value < 10
+
+
+def test_a_failure_is_worth_the_worst_value():
+    search = Search(2)
+    feed(search, lambda x: math.nan, 1)
+    feed(search, lambda x: 3.0 if x[0] < 0.5 else 5.0, 2)
+    assert search.model.g.tolist() == [-5.0, -3.0, -5.0]
+
+
+def test_what_the_user_gives_informs_the_model_and_is_not_evaluated_again():
+    function = get("branin")
+    plain = run(function.fun, function.bounds, 12)
+    optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
+    for trial in (plain.history[0], plain.history[3]):  # the centre, and a point that the tree wants later
+        optimizer.add(trial.x, trial.value)
+    optimizer.add([1.0, 2.0], function.fun(np.array([1.0, 2.0])))
+    for _ in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, function.fun(trial.x))
+    optimizer.tell(optimizer.ask(at=[7.0, 7.0]), function.fun(np.array([7.0, 7.0])))
+    optimizer.ask()
+    check_points(optimizer)
+    assert sources(optimizer)[3:] == [Source.GLOBAL] * 20 + [Source.GIVEN, Source.GLOBAL]
+    assert points(optimizer)[3].tolist() == points(plain)[1].tolist()
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [lambda x: 1.0, lambda x: -1e30, lambda x: float(x[0] > 4), lambda x: 1e307 * x[0], lambda x: 1e-310 * x[1]],
+    ids=["constant", "large constant", "step", "huge", "tiny"],
+)
+def test_awkward_values_are_survived(fun):
+    optimizer = run(fun, get("branin").bounds, 40)
+    assert set(sources(optimizer)[1:]) == {Source.GLOBAL}
+    check_points(optimizer)
+
+
+@pytest.mark.parametrize(
+    ("constant", "number", "name"),
+    [("MOST_CUTS", 2, "branin"), ("MOST_IDLE", 0, "quad2")],
+    ids=["no box is left to split", "bounds rule out all that is left"],
+)
+def test_where_the_tree_wants_nothing_the_proposal_explores(monkeypatch, constant, number, name):
+    monkeypatch.setattr(sys.modules[Search.__module__], constant, number)
+    optimizer = run(get(name).fun, get(name).bounds, 90)
+    assert {Source.GLOBAL, Source.EXPLORE} <= set(sources(optimizer))
+    check_points(optimizer)
