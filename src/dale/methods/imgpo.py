@@ -64,7 +64,9 @@ DEEPEST_LOOK = 4  # Xi_max
 LOOK_FARTHER, LOOK_NEARER = 4.0, 0.5  # steps of Xi
 FIRST_LENGTH_SCALE = 0.25
 LENGTH_SCALES = GRID[::2]  # 10 a decade
-GRAIN = 2.0**-23  # of standardised values and bounds: finer digits are rounding error, which must not decide
+# Standardised values are rounded, lest rounding errors decide: leaves that mirror each other have equal values.
+VALUE_GRAIN = 2.0**-36  # where values are compared
+MODEL_GRAIN = 2.0**-23  # of the values that the process sees, and of its bounds
 MOST_CUTS = 15  # of one side: smaller boxes are not split
 MOST_IDLE = 200  # rounds without an evaluation
 SAME = 1e-9  # points as close as this in every coordinate are one: the user's units round them to 1e-12 or so
@@ -136,28 +138,24 @@ class Model:
         return Scale.of(self.g)
 
     @cached_property
+    def z(self) -> Vector:
+        """The values, standardised."""
+        return _rounded(self.scale(self.g), VALUE_GRAIN)
+
+    @cached_property
     def posterior(self) -> Posterior:
         """Mean 0, maximum-likelihood variance; values without variation say nothing about it."""
-        z, kernel = _rounded(self.scale(self.g)), Matern52(self.length_scale)
+        z, kernel = _rounded(self.z, MODEL_GRAIN), Matern52(self.length_scale)
         factor = Factor.of(kernel(self.X, self.X))
         variance = float(z @ factor.solve(z)) / len(z)
         prior = Prior(0.0, variance) if variance > LEAST_VARIANCE else Prior(*UNKNOWN)
         return Posterior(kernel, self.X, z, factor, prior)
 
-    @property
-    def best(self) -> float:
-        """g+."""
-        return float(np.max(self.g))
-
-    def allows_better(self, U: float) -> bool:
-        """Whether a bound is above g+; in standardised values, for U may drown in the digits of a large g+."""
-        return float(np.max(self.posterior.values)) < U
-
     def bound(self, centres: list[Vector], M: int) -> float:
         """The largest U at some centres, standardised; the first is the M-th to be bounded, the next the (M + 1)-th."""
         mean, spread = self.posterior.predict(np.array(centres))
         s = np.sqrt(2 * np.log(np.pi**2 * (M + np.arange(len(centres))) ** 2 / (12 * ETA)))
-        return float(np.max(_rounded(mean + s * spread)))
+        return float(np.max(_rounded(mean + s * spread, MODEL_GRAIN)))
 
     def reason(self, x: Vector) -> Reason:
         """What is expected at x, for f."""
@@ -203,8 +201,10 @@ class Search:
         return np.array_equal(self.X, history.X[:n]) and np.array_equal(self.y, history.y[:n], equal_nan=True)
 
     def value(self, leaf: Leaf) -> float:
-        """g at its centre, or the bound of it."""
-        return leaf.bound if leaf.row is None else float(self.model.g[leaf.row])
+        """g at its centre, or the bound of it; standardised by all that is known now."""
+        if leaf.row is not None:
+            return float(self.model.z[leaf.row])
+        return float(_rounded(self.model.scale(np.array(leaf.bound)), VALUE_GRAIN))
 
     def _run(self) -> Waiting[None]:
         [cube] = self.tree.levels[0]
@@ -212,16 +212,18 @@ class Search:
         self.tree.replace(cube, replace(cube, row=len(self.y) - 1))
         look, idle = 1.0, 0  # look is Xi
         while True:
-            n, best, v = len(self.y), self.model.best, -math.inf
+            n = len(self.y)
+            new: list[Leaf] = []
             chosen = yield from self._choose()  # step 1
             for h in sorted(chosen):  # step 2
                 xi = next((k for k in range(1, min(math.ceil(look), DEEPEST_LOOK) + 1) if h + k in chosen), None)
                 if xi is not None and self._largest_bound(chosen[h], xi) < self.value(chosen[h + xi]):
                     del chosen[h]
-            for h in sorted(chosen):  # step 3
-                if self.value(chosen[h]) >= v:
-                    v = max(v, (yield from self._split(chosen[h])))
-            look = look + LOOK_FARTHER if self.model.best > best else max(look - LOOK_NEARER, 1.0)  # step 4
+            for h in sorted(chosen):  # step 3; v is the largest value of the new leaves
+                if all(self.value(chosen[h]) >= self.value(leaf) for leaf in new):
+                    new += yield from self._split(chosen[h])
+            improved = np.max(self.model.z) > np.max(self.model.z[:n])
+            look = look + LOOK_FARTHER if improved else max(look - LOOK_NEARER, 1.0)  # step 4
             idle = 0 if len(self.y) > n else idle + 1
             if idle > MOST_IDLE or not chosen:
                 yield None
@@ -231,14 +233,15 @@ class Search:
 
     def _choose(self) -> Waiting[dict[int, Leaf]]:
         """Step 1: a leaf, or none, for each depth."""
-        chosen, v = {}, -math.inf
+        chosen: dict[int, Leaf] = {}
+        last = None  # its value is v
         for h, level in enumerate(self.tree.levels):
             while True:
                 leaf = max((l for l in level if min(l.cuts) < MOST_CUTS), key=self.value, default=None)
-                if leaf is None or not self.value(leaf) > v:
+                if leaf is None or (last is not None and self.value(leaf) <= self.value(last)):
                     break
                 if leaf.row is not None:
-                    chosen[h], v = leaf, self.value(leaf)
+                    chosen[h] = last = leaf
                     break
                 self.tree.replace(leaf, (yield from self._evaluated(leaf)))
         return chosen
@@ -250,20 +253,20 @@ class Search:
             families = [box.thirds() for box in boxes]
             centres += [side.centre for family in families for side in family[1:]]
             boxes = [child for family in families for child in family]
-        return self.model.scale.back(self.model.bound(centres, self.M))
+        return self.model.bound(centres, self.M)
 
-    def _split(self, leaf: Leaf) -> Waiting[float]:
-        """Step 3 for one leaf: the larger value of its new children."""
+    def _split(self, leaf: Leaf) -> Waiting[list[Leaf]]:
+        """Step 3 for one leaf: its children left and right."""
         middle, *sides = leaf.thirds()
         for i, side in enumerate(sides):
-            U = self.model.bound([side.centre], self.M)
-            if self.model.allows_better(U):
+            bound = self.model.bound([side.centre], self.M)
+            if bound > np.max(self.model.posterior.values):
                 sides[i] = yield from self._evaluated(side)
             else:
-                sides[i] = replace(side, bound=self.model.scale.back(U))
+                sides[i] = replace(side, bound=self.model.scale.back(bound))
                 self.M += 1
         self.tree.split(leaf, [middle, *sides])
-        return max(self.value(side) for side in sides)
+        return sides
 
     def _evaluated(self, leaf: Leaf) -> Waiting[Leaf]:
         """The leaf with the observation at its centre, waiting for it if there is none yet."""
@@ -300,5 +303,5 @@ def _same(A: Matrix, x: Vector) -> np.ndarray:
     return np.asarray(np.all(np.abs(A - x) <= SAME, axis=-1))
 
 
-def _rounded(z: Vector) -> Vector:
-    return np.round(z / GRAIN) * GRAIN
+def _rounded(z: Vector, grain: float) -> Vector:
+    return np.round(z / grain) * grain
