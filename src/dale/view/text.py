@@ -57,7 +57,8 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
     for (name, value), alone, followed in zip(_named(minimum.params), moves.alone, moves.followed, strict=True):
         slack = f"(± {followed:.2g}{others})" if others else ""
         rows.append((name, _number(value, 4), f"± {alone:.2g}", slack))
-    head = f"  {k}. {minimum.fun:.6g} ± {minimum.error:.1g} predicted, {state}: {shape}, fitted to {minimum.n_points} evaluations"
+    value = f"{minimum.fun:.6g} ± {minimum.error:.1g}"
+    head = f"  {k}. {value} predicted, {state}: {shape}, fitted to {minimum.n_points} evaluations"
     return [head, _table(rows, indent=5)]
 
 

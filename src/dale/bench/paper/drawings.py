@@ -13,7 +13,7 @@ from dale.bench.figures import COLOURS, draw_regret, regret_figure
 from dale.bench.functions import get
 from dale.gp import Posterior, log_marginal_likelihood
 from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio
+from dale.length_scale import AlphaRatio, length_scale_floor
 from dale.length_scale.policy import GRID, best_of
 from dale.optimizer import Optimizer
 from dale.regions import Ball, QuadraticFit
@@ -27,22 +27,23 @@ LINE = np.linspace(0.0, 1.0, 400)
 
 
 def misleading_likelihood() -> Figure:
-    """Fig. 1a: few observations of a function with a slow and a fast part; ML models the fast part at once."""
+    """Fig. 1a: observations that happen to show only the slow part of a function; ML is sure that there is no other."""
 
     def f(x: Vector) -> Vector:
-        return 1.5 * (x - 0.35) ** 2 * 4 + 0.25 * np.sin(25 * x)
+        return 3 * (x - 0.45) ** 2 + 0.5 * np.sin(10 * np.pi * x)
 
-    X = np.array([0.06, 0.2, 0.31, 0.62, 0.75, 0.94])[:, None]
+    X = np.array([0.1, 0.2, 0.4, 0.6, 0.7, 0.9])[:, None]  # zeros of the sine
     y = f(X[:, 0])
     z = (y - y.mean()) / y.std()
     fits = [Posterior.fit(SquaredExponential(length_scale), X, z) for length_scale in GRID]
     by_likelihood = fits[best_of(np.array([log_marginal_likelihood(p) for p in fits]))]
-    slow = Posterior.fit(SquaredExponential(0.25), X, z)
+    floor = length_scale_floor(len(X), 1)
+    short = Posterior.fit(SquaredExponential(floor), X, z)
     figure = new_figure(9.0, 3.6)
     panels = figure.subplots(1, 2, sharey=True)
     for ax, posterior, title in (
         (panels[0], by_likelihood, f"maximum likelihood: l = {by_likelihood.kernel.length_scale:.2g}"),
-        (panels[1], slow, "a longer length-scale: l = 0.25"),
+        (panels[1], short, f"the floor of eq. 16: l = {floor:.2g}"),
     ):
         _draw_model(ax, posterior, (f(LINE) - y.mean()) / y.std())
         ax.set_title(title, fontsize=TITLE)
@@ -68,7 +69,7 @@ def poor_minimum() -> Figure:
     ball = Ball(X[4], float(np.max(np.abs(X[near] - X[4]))))
     fit = QuadraticFit.to(X[near], ((y - level) / unit)[near], ball)
     if fit is not None:
-        inside = LINE[np.abs(LINE - ball.centre[0]) <= ball.radius]
+        inside = LINE[(X[3, 0] <= LINE) & (X[5, 0] >= LINE)]
         ax.plot(inside, fit(inside[:, None]), color=COLOURS[4], linewidth=2.2, label="quadratic region")
         ax.plot(fit.minimiser, [fit.minimum], "D", color=COLOURS[4], markersize=6, label="its minimum")
     ax.set_ylabel("objective, standardised", fontsize=LABEL)
@@ -80,9 +81,11 @@ def regret(comparison: Comparison, function: str, wanted: tuple[str, ...]) -> Fi
     """Figs. 2a, 2c, 2f."""
     figure = new_figure(5.4, 4.2)
     ax = figure.subplots()
-    draw_regret(ax, comparison.curves.get(function, {}), wanted)
+    curves = comparison.curves.get(function, {})
+    draw_regret(ax, curves, wanted)
     ax.set_title(function, fontsize=TITLE)
-    ax.legend(fontsize=SMALL, frameon=False)
+    if curves:
+        ax.legend(fontsize=SMALL, frameon=False)
     return figure
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dale import methods
 from dale.bench.comparison import Comparison
-from dale.bench.contenders import contender, label
+from dale.bench.contenders import label
 from dale.bench.functions import get
 from dale.bench.paper import drawings
 from dale.bench.paper.plan import (
@@ -16,6 +16,7 @@ from dale.bench.paper.plan import (
     FIG_2F,
     FIG_3,
     FIG_3_METHODS,
+    FIG_3_MOVED,
     PES_RUNS,
     QUICK_RUNS,
     QUICK_SHARE,
@@ -44,9 +45,8 @@ def plan(*, quick: bool) -> list[Job]:
     """All runs, the quick figures first and seed by seed, so that an interrupted run has something of everything."""
     jobs = []
     for seed in range(QUICK_RUNS if quick else RUNS):
-        pairs = [(f, m) for f, ms in (FIG_2A, FIG_2C, FIG_2F) for m in ms] + [
-            (f, m) for f in FIG_3 for m in _fig_3_methods()
-        ]
+        pairs = [(f, m) for f, ms in (FIG_2A, FIG_2C, FIG_2F) for m in ms]
+        pairs += [(f, m) for f in FIG_3 + FIG_3_MOVED for m in _fig_3_methods()]
         for function, method in pairs:
             if method == "pes" and (quick or seed >= PES_RUNS):
                 continue
@@ -75,7 +75,7 @@ def reproduce(
         "fig-2d": drawings.alpha_ratio(FIG_2A[0]),
         "fig-2e": drawings.surface(FIG_2F[0]),
         "fig-2f": drawings.regret(comparison, *FIG_2F),
-        "fig-3": drawings.comparison(comparison, FIG_3, _fig_3_methods()),
+        "fig-3": drawings.comparison(comparison, FIG_3 + FIG_3_MOVED, _fig_3_methods()),
     }
     for name, figure in figures.items():
         for kind in ("png", "svg"):
@@ -105,7 +105,7 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
         for m in comparison.methods
         for low, high in [_least_and_most([len(by[m]) for by in curves.values() if m in by])]
     )
-    missing = [m for m in _fig_3_methods() if contender(m).missing]
+    missing = [m for m in _fig_3_methods() if m not in comparison.methods]
     lines = [
         "# The paper's Section 4 from fresh runs",
         "",
@@ -117,7 +117,7 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
     if methods.default() == methods.paper():
         lines += ["dale's default method is the paper's for now, so it has no curve of its own."]
     if missing:
-        lines += [f"Not installed here, so without fresh runs: {', '.join(missing)}."]
+        lines += [f"Not installed where this was made, so without runs: {', '.join(label(m) for m in missing)}."]
     if quick:
         lines += ["", f"**Quick look:** {QUICK_RUNS} runs and half of the budget. The verdicts need the full set."]
     lines += [
