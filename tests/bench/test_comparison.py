@@ -142,7 +142,7 @@ def test_every_method_of_ours_runs():
     from dale.bench.runner import Job, run
 
     for contender in OURS:
-        if contender.name != "ei_optimal":  # a thousand samples: covered by its parts
+        if not contender.name.startswith("ei_optimal"):  # a thousand samples: covered by its parts
             row = run(Job("quad2", contender.name, 0, 6))
             assert row.error is None, row.error
             assert len(row.regret) == 6

@@ -41,16 +41,20 @@ def optimal_hyperparameters(name: str, seed: int, samples: int = OPTIMAL_SAMPLES
     X = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1000,))).random((samples, function.dimension))
     y = function.true(function.from_cube(X))
     z = (y - y.mean()) / y.std()
-    posteriors = [Posterior.fit(SquaredExponential(length_scale), X, z) for length_scale in GRID]
-    i = best_of(np.array([log_leave_one_out_density(p) for p in posteriors]))
-    mean, variance = posteriors[i].prior
+    scores, priors = [], []
+    for length_scale in GRID:  # one model at a time: each is a matrix of a million numbers
+        posterior = Posterior.fit(SquaredExponential(length_scale), X, z)
+        scores.append(log_leave_one_out_density(posterior))
+        priors.append(posterior.prior)
+    i = best_of(np.array(scores))
+    mean, variance = priors[i]
     return GRID[i], Prior(float(y.mean() + y.std() * mean), float(y.var() * variance))
 
 
-def _optimal(objective: Objective) -> Method:
+def _optimal(objective: Objective, samples: int = OPTIMAL_SAMPLES) -> Method:
     function = objective.function
     varies = ":" in function.name or function.name in ILLUSTRATION  # another function for each seed
-    return methods.ei(Fixed(*optimal_hyperparameters(function.name, function.seed if varies else 0)))
+    return methods.ei(Fixed(*optimal_hyperparameters(function.name, function.seed if varies else 0, samples)))
 
 
 def _contender(name: str, label: str, make: Callable[[Objective], Method]) -> Contender:
@@ -62,6 +66,7 @@ OURS = (
     _contender("paper", "EI AR + MGL (paper)", lambda _: methods.paper()),
     _contender("ar", "EI AR", lambda _: methods.ei(AlphaRatio())),
     _contender("ei_optimal", "EI optimal", _optimal),
+    _contender("ei_optimal300", "EI optimal (300 samples)", partial(_optimal, samples=300)),
     _contender("ei_loo", "EI LOO-CV", lambda _: methods.ei(LeaveOneOut())),
     _contender("ei_ml", "EI ML", lambda _: methods.ei(MaximumLikelihood())),
     _contender("lcb", "LCB ML", lambda _: methods.lcb()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from dale import methods
@@ -20,6 +21,7 @@ from dale.bench.paper.plan import (
     PES_RUNS,
     QUICK_RUNS,
     QUICK_SHARE,
+    QUICK_STAND_INS,
     RUNS,
     judge,
 )
@@ -51,7 +53,10 @@ def plan(*, quick: bool) -> list[Job]:
             if method == "pes" and (quick or seed >= PES_RUNS):
                 continue
             budget = get(function, 0).budget
-            jobs.append(Job(function, method, seed, int(budget * QUICK_SHARE) if quick else budget))
+            if quick:
+                jobs.append(Job(function, QUICK_STAND_INS.get(method, method), seed, int(budget * QUICK_SHARE)))
+            else:
+                jobs.append(Job(function, method, seed, budget))
     return jobs
 
 
@@ -64,7 +69,10 @@ def reproduce(
     if not only_draw:
         run_all(jobs, rows, processes=processes)
     wanted = {job.key for job in jobs}
-    curves = curves_of(row for row in read(rows) if row.key in wanted)
+    stands_for = {stand_in: method for method, stand_in in QUICK_STAND_INS.items()} if quick else {}
+    curves = curves_of(
+        replace(row, method=stands_for.get(row.method, row.method)) for row in read(rows) if row.key in wanted
+    )
     comparison = Comparison(curves)
     figures = {
         "fig-1a": drawings.misleading_likelihood(),
@@ -119,7 +127,10 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
     if missing:
         lines += [f"Not installed where this was made, so without runs: {', '.join(label(m) for m in missing)}."]
     if quick:
-        lines += ["", f"**Quick look:** {QUICK_RUNS} runs and half of the budget. The verdicts need the full set."]
+        lines += [
+            "",
+            f"**Quick look:** {QUICK_RUNS} runs, half of the budget, 300 samples for EI optimal. Verdicts need the full set.",
+        ]
     lines += [
         "",
         "## Verdicts",

@@ -17,6 +17,7 @@ RUNS = 32  # Sec. 4.3
 QUICK_RUNS = 4
 PES_RUNS = 4  # a run takes minutes
 QUICK_SHARE = 0.5  # of the budget
+QUICK_STAND_INS = {"ei_optimal": "ei_optimal300"}
 
 # Fig. 2: one function for each seed.
 FIG_2A = ("gp_l01", ("ei_optimal", "ei_loo", "ar"))
