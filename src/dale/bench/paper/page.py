@@ -129,7 +129,8 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
     if quick:
         lines += [
             "",
-            f"**Quick look:** {QUICK_RUNS} runs, half of the budget, 300 samples for EI optimal. Verdicts need the full set.",
+            f"**Quick look:** {QUICK_RUNS} runs, half of the budget, 300 samples for EI optimal.",
+            "The verdicts need the full set.",
         ]
     lines += [
         "",

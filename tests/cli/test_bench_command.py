@@ -1,0 +1,105 @@
+"""``dale bench`` as a user types it."""
+
+import numpy as np
+import pytest
+
+from dale.bench.paper import page, reproduce
+from dale.bench.paper.plan import CLAIMS
+from dale.bench.rows import Row, append, read
+from dale.cli import main
+
+
+def test_list_names_everything(capsys):
+    assert main(["bench", "list"]) == 0
+    out = capsys.readouterr().out
+    for name in ("branin", "hart6", "ackley5", "paper", "cobyqa", "random"):
+        assert f"  {name} " in out
+
+
+def test_run_and_compare(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    words = ["bench", "run", "--functions", "quad2,branin", "--methods", "ei_ml,random,cobyqa", "--seeds", "2"]
+    words += ["--budget", "8", "--jobs", "1", "--rows", str(rows)]
+    assert main(words) == 0
+    assert "12 of 12 runs" in capsys.readouterr().out
+    before = rows.read_bytes()
+    assert main(words) == 0  # nothing is missing, so nothing runs
+    assert rows.read_bytes() == before
+    for kind, mark in (
+        ("text", "function  method"),
+        ("markdown", "| function | method |"),
+        ("csv", "function,method,"),
+    ):
+        assert main(["bench", "compare", str(rows), "--format", kind, "--method", "ei_ml"]) == 0
+        out = capsys.readouterr().out
+        assert mark in out
+        assert "COBYQA" in out
+    assert main(["bench", "compare", str(rows), "--out", str(tmp_path / "figures"), "--functions", "branin"]) == 0
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == {
+        "regret.png",
+        "regret.svg",
+        "targets.png",
+        "targets.svg",
+    }
+
+
+def test_variants(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    words = ["bench", "run", "--functions", "quad2", "--variant", "moved:rotated", "--methods", "random"]
+    assert main([*words, "--seeds", "1", "--budget", "3", "--jobs", "1", "--rows", str(rows)]) == 0
+    assert [r.function for r in read(rows)] == ["quad2:moved:rotated"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--functions", "brannin"], "branin"),
+        (["run", "--methods", "papr"], "did you mean 'paper'"),
+        (["run", "--variant", "twisted"], "moved"),
+        (["run", "--seeds", "0"], "--seeds must be at least 1"),
+        (["compare", "nowhere.jsonl"], "there is no file nowhere.jsonl"),
+    ],
+)
+def test_wrong_use(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *words]) == 2
+    error = capsys.readouterr().err
+    assert "dale: error:" in error
+    assert message in error
+
+
+def test_no_runs_on_a_function(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    append(rows, Row("branin", "paper", 0, 2, 2, [1.0, 0.5], 0.1))
+    assert main(["bench", "compare", str(rows), "--functions", "hart6"]) == 2
+    assert "no runs on hart6; there are runs on branin" in capsys.readouterr().err
+
+
+def test_the_papers_figures_and_page(tmp_path, monkeypatch):
+    """All nine figures and a verdict on every claim, from made-up runs."""
+    rng = np.random.default_rng(0)
+    jobs = page.plan(quick=True)
+    assert {j.method for j in jobs} >= {"paper", "imgpo", "ei_optimal300", "ei_loo", "ar"}
+    for job in jobs:
+        regret = np.minimum.accumulate(10.0 ** rng.uniform(-4, 1, job.budget))
+        append(
+            tmp_path / "rows-quick.jsonl", Row(job.function, job.method, job.seed, job.budget, 2, regret.tolist(), 1.0)
+        )
+    monkeypatch.setattr(page.drawings, "alpha_ratio", lambda name: page.drawings.surface(name))  # a run of its own
+    written = reproduce(tmp_path, quick=True, only_draw=True)
+    text = written.read_text()
+    names = {"1a", "1b", "2a", "2b", "2c", "2d", "2e", "2f", "3"}
+    assert {p.name for p in tmp_path.glob("fig-*.png")} == {f"fig-{n}.png" for n in names}
+    assert {p.name for p in tmp_path.glob("fig-*.svg")} == {f"fig-{n}.svg" for n in names}
+    assert all(f"](fig-{n}.png)" in text for n in names)
+    assert all(claim.statement in text for claim in CLAIMS)
+    assert "Quick look" in text
+    assert "without runs: PES" in text
+
+
+def test_fig_2d_is_a_run_of_the_cool_down():
+    top, bottom = page.drawings.alpha_ratio("quad2").axes
+    (ratio,) = [line for line in top.lines if line.get_label() == "alpha ratio (eq. 8)"]
+    assert len(ratio.get_xdata()) == 12  # half of quad2's 30 evaluations, without the design
+    assert len(top.patches) >= 1  # votes
+    assert bottom.get_ylabel() == "length-scale"
