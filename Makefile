@@ -36,4 +36,4 @@ $(VENV)/test.stamp: $(VENV)/made.stamp pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache

@@ -74,14 +74,21 @@ def test_ctrl_c_returns_the_best_so_far():
     assert (result.status, result.message) == (2, "Interrupted")
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, None, "raise"])
+def test_a_known_value_may_reach_the_target():
+    result = dale.minimize(bowl, BOX, budget=10, seed=0, x0=[[1, 1], [0, 0]], y0=[1.0, -2.0], target=0)
+    assert (result.nfev, result.status, result.fun) == (0, 1, -2.0)
+
+
+@pytest.mark.parametrize(
+    "bad", [np.nan, np.inf, None, np.array([np.nan]), np.array(np.inf), "1.0", 1j, [], [1.0, 2.0], "raise"]
+)
 def test_failed_evaluations_do_not_end_the_run(bad):
     calls = []
 
     def sometimes(x):
         calls.append(x)
         if len(calls) % 3 == 0:
-            if bad == "raise":
+            if isinstance(bad, str) and bad == "raise":
                 raise RuntimeError("solver diverged")
             return bad
         return bowl(x)
@@ -89,7 +96,8 @@ def test_failed_evaluations_do_not_end_the_run(bad):
     result = dale.minimize(sometimes, BOX, budget=12, seed=0)
     failed = [t for t in result.history if t.state is State.FAILED]
     assert len(failed) == 4
-    assert all(("solver diverged" if bad == "raise" else repr(bad)) in t.error for t in failed)
+    said = "solver diverged" if isinstance(bad, str) and bad == "raise" else f"returned {bad!r}"
+    assert all(said in t.error for t in failed)
     assert len(result.func_vals) == 8
 
 
@@ -97,6 +105,12 @@ def test_all_failed():
     result = dale.minimize(lambda x: np.nan, BOX, budget=5, seed=0)
     assert (result.x, result.status, result.success) == (None, 3, False)
     assert result.nfev == 5
+    assert "the last error: the objective returned nan" in result.message
+
+
+def test_a_typo_in_the_objective_is_told():
+    result = dale.minimize(lambda x: undefined_name, BOX, budget=4, seed=0)  # noqa: F821
+    assert "NameError: name 'undefined_name' is not defined" in str(result)
 
 
 def test_x0_is_evaluated_first_and_y0_is_believed():
@@ -113,7 +127,8 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
     result = dale.minimize(counted, BOX, budget=4, seed=0, x0=known, y0=[bowl(x) for x in known])
     assert len(calls) == 4
     assert len(result.func_vals) == 7
-    assert [t.reason.source for t in result.history[:3]] == [Source.GIVEN] * 3
+    assert result.nfev == 4
+    assert [t.reason.source for t in result.history[:3]] == [Source.KNOWN] * 3
     assert Source.DESIGN not in {t.reason.source for t in result.history}
 
 
@@ -183,6 +198,9 @@ def test_bad_spaces(space, error, match):
         ({"x0": [1]}, ValueError, "wanted 2 numbers"),
         ({"x0": [[1, 1]], "y0": [1.0, 2.0]}, ValueError, "one value for each point"),
         ({"y0": [1.0]}, ValueError, "give x0 too"),
+        ({"x0": [[1, 1], [0, 0]], "y0": 1.0}, ValueError, "one value for each point"),
+        ({"callback": "x"}, TypeError, "callback must be callable"),
+        ({"method": dale.methods.BayesianOptimization}, TypeError, "method must be"),
         ({"method": dale.methods.paper}, TypeError, "method must be"),
     ],
 )

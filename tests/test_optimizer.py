@@ -1,3 +1,4 @@
+import pickle
 import subprocess
 import sys
 
@@ -93,7 +94,10 @@ def test_named_parameters():
     optimizer.tell(trial.id, 1.0)
     optimizer.add({"width": 2.0, "rate": 0.1}, 0.5)
     assert optimizer.best.params == {"rate": pytest.approx(0.1), "width": 2.0}
-    assert optimizer.best.reason.source is Source.GIVEN
+    assert optimizer.best.reason.source is Source.KNOWN
+    with pytest.raises(TypeError, match="cannot be changed"):
+        trial.params["rate"] = 1.0
+    assert pickle.loads(pickle.dumps(trial.params)) == trial.params
 
 
 def test_given_points_are_kept_to_the_last_bit():
@@ -150,6 +154,59 @@ def test_a_failed_trial_is_kept_and_its_neighbourhood_avoided():
     assert len(optimizer.history) == 12
     optimizer.tell(trial, 3.0)  # it arrived after all
     assert optimizer.history[6].value == 3.0
+
+
+def test_a_failed_minimum_of_a_region_is_not_asked_again():
+    """The objective breaks down right where it is best: the search must go on around it."""
+
+    def fragile(x):
+        if np.linalg.norm(x - [0.37, 0.61]) < 1e-3:
+            raise RuntimeError("breaks down")
+        return float(np.sum((x - [0.37, 0.61]) ** 2))
+
+    for seed in range(3):
+        result = dale.minimize(fragile, [(0, 1)] * 2, budget=25, seed=seed)
+        failed = [t for t in result.history if t.state is State.FAILED]
+        assert 1 <= len(failed) <= 3
+        distances = [np.linalg.norm(a.point - b.point) for a in failed for b in result.history if a is not b]
+        assert min(distances) > 1e-6
+
+
+def test_one_point_with_two_values_does_not_blow_up_the_model():
+    optimizer = told(8)
+    before = optimizer.ask()
+    again = optimizer.history[3]
+    optimizer.add(again.x, again.value + 0.01)
+    after = optimizer.ask()
+    assert after.reason.spread < 10 * max(before.reason.spread, 1.0)
+    assert sum(np.array_equal(t.x, again.x) for t in optimizer.history) == 2
+
+
+def test_a_failure_beside_a_value_does_not_count():
+    optimizer = told(8)
+    trial = optimizer.ask(at=optimizer.history[2].x)
+    optimizer.fail(trial, "the machine's fault")
+    assert optimizer.ask().reason.spread < 100
+
+
+def test_one_huge_value_makes_nothing_converged():
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=4)
+    for _ in range(30):
+        trial = optimizer.ask()
+        x = trial.x
+        value = float(np.sum((x - 0.4) ** 2) + 0.3 * np.sin(9 * x[0]) * np.sin(7 * x[1]))
+        optimizer.tell(trial, 1e9 if x[0] > 0.9 else value)
+    best = optimizer.best.value
+    assert all(abs(m.fun - best) < 1e-6 for m in optimizer.result().local_minima if m.converged)
+
+
+def test_results_of_huge_values_have_no_warnings():
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+    for _ in range(15):
+        trial = optimizer.ask()
+        optimizer.tell(trial, 1e300 * (float(np.sum((trial.point - 0.3) ** 2)) - 0.1))
+    (minimum,) = optimizer.result().local_minima
+    np.testing.assert_allclose(minimum.hessian, 2e300 * np.eye(2), rtol=1e-6, atol=1e293)
 
 
 def test_all_failed_still_asks():

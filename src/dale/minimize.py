@@ -59,19 +59,22 @@ def minimize(
     target = _check_target(target)
     if not callable(fun):
         raise TypeError(f"the objective must be callable, got {fun!r}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
     optimizer = Optimizer(space, seed=seed, method=method)
     given = _begin(optimizer, x0, y0)
     status, message = BUDGET_SPENT, "The budget is spent"
     with Progress(budget, progress) as line:
         try:
             for number in range(budget):
+                if _reached(target, optimizer):
+                    break
                 trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
                 line.update(number + 1, trial, optimizer.best)
                 if callback is not None:
                     callback(optimizer.result())
-                if target is not None and trial.value is not None and trial.value <= target:
-                    status, message = TARGET_REACHED, "The target is reached"
-                    break
+            if _reached(target, optimizer):
+                status, message = TARGET_REACHED, "The target is reached"
         except StopIteration:
             status, message = STOPPED, "Stopped by the callback"
         except KeyboardInterrupt:
@@ -92,7 +95,7 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
     points = list(x0) if several else [x0]
     if y0 is None:
         return [optimizer.ask(at=point) for point in points]
-    values = list(y0) if several else [y0]
+    values = list(y0) if several and np.ndim(y0) == 1 else [y0]
     if len(values) != len(points):
         raise ValueError(
             f"x0 has {len(points)} points and y0 has {len(values)} values; wanted one value for each point"
@@ -108,8 +111,13 @@ def _is_list_of_points(x0: Any) -> bool:
     return isinstance(x0, list | tuple) and len(x0) > 0 and not isinstance(x0[0], Real)
 
 
+def _reached(target: float | None, optimizer: Optimizer) -> bool:
+    best = optimizer.best
+    return target is not None and best is not None and best.value is not None and best.value <= target
+
+
 def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Trial:
-    """Run the objective on a copy of the point, and tell."""
+    """Run the objective on a copy of the point, and tell. What is no value fails the trial and not the run."""
     params = trial.params.copy() if isinstance(trial.params, np.ndarray) else dict(trial.params)
     try:
         value = fun(params)
@@ -117,9 +125,12 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
     except Exception:
         return optimizer.fail(trial, traceback.format_exc())
-    if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+    try:
+        return optimizer.tell(trial, value)
+    except (TypeError, ValueError):
+        if np.ndim(value) > 0 and np.size(value) > 1 and optimizer.best is None:
+            raise  # several objectives, seen at once: nothing is lost by saying so
         return optimizer.fail(trial, f"the objective returned {value!r}")
-    return optimizer.tell(trial, value)
 
 
 def _check_budget(budget: Any) -> int:

@@ -12,17 +12,19 @@ from typing import Any, overload
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale.arrays import Matrix, Vector
 from dale.design import far_from
 from dale.errors import TrialError
 from dale.gp import GrowingFactor
 from dale.methods import History, Method, default
+from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Space, as_space
 from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Trial
 
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
+NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
 
 
@@ -38,11 +40,15 @@ class Optimizer:
     def __init__(self, space: Any, *, seed: int | None = None, method: Method | None = None) -> None:
         self.space: Space = as_space(space)
         self.seed = check_seed(seed)
-        if method is not None and not callable(getattr(method, "propose", None)):
+        if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         self._trials: list[Trial] = []
         self._memory = GrowingFactor()
+
+    def __repr__(self) -> str:
+        told = len(self._told())
+        return f"<dale.Optimizer: {told} of {len(self._trials)} trials told, seed {self.seed}, {self.space!r}>"
 
     @overload
     def ask(self, n: None = None, *, at: Any = None) -> Trial: ...
@@ -58,7 +64,7 @@ class Optimizer:
             at: A point of your own to evaluate instead of a proposal.
         """
         if n is None:
-            return self._ask() if at is None else self._give(at)
+            return self._ask() if at is None else self._give(at, Source.GIVEN)
         if isinstance(n, bool) or not isinstance(n, Integral):
             raise TypeError(f"n must be a positive integer or None, got {n!r}")
         if n < 1:
@@ -90,7 +96,7 @@ class Optimizer:
     def add(self, params: Any, value: Any) -> Trial:
         """Record an evaluation that was made elsewhere."""
         number = _check_value(value)
-        return self.tell(self._give(params), number)
+        return self.tell(self._give(params, Source.KNOWN), number)
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -105,22 +111,26 @@ class Optimizer:
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
         told, best = self._told(), self.best
-        X, y = np.array([t.point for t in told]), np.array([_value(t) for t in told])
+        y = np.array([_value(t) for t in told])
         return Result(
             x=None if best is None else np.array(best.x),
             fun=None if best is None else best.value,
-            nfev=sum(t.state is not State.PENDING for t in self._trials),
-            nit=sum(t.reason.source not in (Source.GIVEN, Source.DESIGN) for t in self._trials),
+            nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._trials),
+            nit=sum(t.reason.source not in NO_PROPOSAL for t in self._trials),
             success=best is not None,
             status=NOTHING_TOLD if best is None else SO_FAR,
-            message="No evaluation has given a finite value" if best is None else "Best so far",
+            message=self._nothing_told() if best is None else "Best so far",
             params=None if best is None else best.params,
             x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
             func_vals=y,
             history=self.history,
-            local_minima=tuple(self._in_units(m) for m in local_minima(X, y)) if told else (),
+            local_minima=self._local_minima(np.array([t.point for t in told]), y) if told else (),
             seed=self.seed,
         )
+
+    def _nothing_told(self) -> str:
+        errors = [t.error.strip().splitlines()[-1] for t in self._trials if t.error and t.error.strip()]
+        return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
     def _ask(self) -> Trial:
         history = History.of(self._trials, self.space.dimension)
@@ -128,9 +138,9 @@ class Optimizer:
         point, reason = self._distinct(self.space.snap(point), reason, history)
         return self._record(self.space.decode(point), point, reason)
 
-    def _give(self, params: Any) -> Trial:
+    def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
-        return self._record(self.space.check(params), self.space.encode(params), Reason(Source.GIVEN))
+        return self._record(self.space.check(params), self.space.encode(params), Reason(source))
 
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
@@ -168,16 +178,20 @@ class Optimizer:
     def _told(self) -> list[Trial]:
         return [t for t in self._trials if t.state is State.TOLD]
 
-    def _in_units(self, minimum: CubeMinimum) -> LocalMinimum:
+    def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
+        scale = Scale.of(y)  # squares of values around 1e155 overflow
+        return tuple(self._in_units(minimum, scale) for minimum in local_minima(X, scale(y)))
+
+    def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:
         fit = minimum.fit
         params = self.space.decode(fit.minimiser)
         eigenvalues = np.linalg.eigvalsh(fit.hessian)
         return LocalMinimum(
             x=self.space.as_array(params),
             params=params,
-            fun=fit.minimum,
-            error=fit.leave_one_out_error,
-            hessian=self.space.hessian(params, fit.hessian),
+            fun=scale.back(fit.minimum),
+            error=scale.back_length(fit.leave_one_out_error),
+            hessian=self.space.hessian(params, fit.hessian * scale.back_length(1.0)),
             condition=float(eigenvalues[-1] / eigenvalues[0]),
             radius=fit.ball.radius,
             n_points=minimum.n_points,

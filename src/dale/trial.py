@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -15,10 +15,25 @@ from dale.arrays import Matrix, Vector
 Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in one with names
 
 
+class NamedParams(dict[str, Any]):
+    """Parameters by name that cannot be changed, for they are part of the history; copy them with ``dict(params)``."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "the parameters of a trial are part of the history and cannot be changed; copy them with dict()"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[type[NamedParams], tuple[dict[str, Any]]]:
+        return NamedParams, (dict(self),)
+
+
 class Source(StrEnum):
     """Where a point came from."""
 
-    GIVEN = "given"  # it came from the user
+    KNOWN = "known"  # point and value came from the user
+    GIVEN = "given"  # the point came from the user
     DESIGN = "design"  # the initial design (Alg. 1, lines 2-3)
     GLOBAL = "global"  # the global model's acquisition
     REGION = "region"  # the minimum of a local quadratic region
@@ -43,7 +58,8 @@ class Reason:
             next decision to cool down starts from it.
         log_alpha_ratio: Logarithm of eq. 8, the best acquisition at the smaller length-scale over that at the old one.
         cooled: Whether the length-scale was reduced for this proposal.
-        acquisition: Expected improvement, in units of the objective.
+        acquisition: Expected improvement, in units of the objective, as it was compared: while a region is live the
+            paper's method divides the global variance by 100 for the comparison, though not in ``spread``.
         mean: What the model predicted for the objective here.
         spread: Its standard deviation.
         region: Number of the region, best first, where the source is one.
@@ -61,6 +77,8 @@ class Reason:
     n_regions: int = 0
 
     def __str__(self) -> str:
+        if self.source is Source.KNOWN:
+            return "known before the run"
         if self.source is Source.GIVEN:
             return "given by the user"
         if self.source is Source.DESIGN:
@@ -115,8 +133,8 @@ class LocalMinimum:
         condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
         radius: Radius of the region in the unit cube.
         n_points: Observations in the region.
-        converged: Whether the best observation in the region is as good as the predicted minimum, to
-            within 1e-9 of the range of all observations.
+        converged: Whether nothing is left to gain here: the best observation is as good as the predicted minimum, and
+            the prediction that sure, to within 1e-9 of the range of the better three quarters of all observations.
     """
 
     x: Vector
@@ -136,7 +154,7 @@ class Result(OptimizeResult):
     Attributes:
         x: Best point, as an array in the user's units.
         fun: Value there.
-        nfev: Number of evaluations.
+        nfev: Number of evaluations, not counting values that were known before.
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
         status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen.

@@ -286,8 +286,23 @@ class TestPendingAndFailed:
         view = view_of(with_region)
         assert view.z[-1] == view.z.max()
         assert view.scale == Scale.of(view.history.y[:-1])  # it does not move the unit
-        (region,) = view.regions.live
+        told = view.history.told
+        (region,) = find_regions(view.history.X[told], view.z[told]).live  # the fit is what it was
         np.testing.assert_allclose(region.minimiser, trial.point, atol=1e-9)
+
+    def test_a_region_whose_minimum_failed_is_left_to_the_global_model(self, with_region):
+        with_region.fail(with_region.ask(), "diverged")
+        assert view_of(with_region).regions.live == ()
+        assert with_region.ask().reason.source is Source.GLOBAL
+
+    def test_values_at_one_point_are_merged_for_the_global_model(self):
+        X = np.random.default_rng(3).random((6, 2))
+        optimizer = given(X, bowl(X))
+        optimizer.add(X[2], float(bowl(X[2:3])[0]) + 0.5)
+        view = view_of(optimizer)
+        model = view.posterior(0.5)
+        assert len(model.points) == 6
+        assert model.values[2] == pytest.approx((view.z[2] + view.z[6]) / 2, abs=VALUE_GRAIN)
 
     def test_given_points_stand_in_for_the_design(self):
         X = np.random.default_rng(0).random((2, 2))

@@ -143,5 +143,11 @@ def test_every_method_beats_random_search(method):
 def test_alpha_ratio_needs_the_logarithm_of_a_promise():
     with pytest.raises(ValueError, match="AlphaRatio compares logarithms"):
         dale.methods.lcb(dale.length_scale.AlphaRatio())
+    with pytest.raises(TypeError, match=r"length_scale must be a policy such as .*, got 0\.3"):
+        dale.methods.ei(0.3)
+    with pytest.raises(ValueError, match="a region promises log EI"):
+        dale.methods.BayesianOptimization(
+            dale.length_scale.Fixed(1.0), dale.regions.RegionFinder(), dale.acquisition.lower_confidence_bound
+        )
     with pytest.raises(ValueError, match="initial"):
         dale.methods.BayesianOptimization(dale.length_scale.Fixed(1.0), None, initial=0)

@@ -17,7 +17,7 @@ def contender(name: str) -> Contender:
         return CONTENDERS[name]
     except KeyError:
         close = get_close_matches(name, CONTENDERS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         known = ", ".join(CONTENDERS)
         raise ValueError(f"unknown method or peer {name!r}{hint} Known ones: {known}") from None
 

@@ -3,8 +3,9 @@
 The optimizer is a function of its history, so what is remembered must not show: a factor that was extended row by row
 differs in its last bits from one made at once. Hence a rule that makes the result a function of (kernel, points, base)
 alone: the first ``base`` points are factored at once, each later point extends the factor. With the number of points at
-the last change of the length-scale as ``base``, a run that goes on pays O(n^2) for each new point, and a resumed one
-arrives at the same bits.
+the last change of the length-scale as ``base``, the factor at the length-scale in use costs O(n^2) for each new point,
+and a resumed run arrives at the same bits. (What is factored anew: another length-scale, such as the one that Alg. 2
+tries, and the points outside the regions while there are any.)
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@
                    0                      else
 
 As a matrix it is block diagonal once the points are sorted by region, so the posterior falls apart into one model for
-each region and one for the outside: that is how it is computed (``gp/mixed_global_local.py``). This dense form is the
-definition, for tests and for small problems.
+each region and one for the outside (``gp/mixed_global_local.py``). This dense form is the definition, which the tests
+hold the decoupled one against. The method itself needs less: with N_U or more points and no noise a region's
+posterior is its least-squares quadratic, of which it takes the minimum (``methods/bayes.py``).
 """
 
 from dataclasses import dataclass

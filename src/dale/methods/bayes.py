@@ -18,6 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dale.acquisition import AcquisitionFunction, log_expected_improvement
@@ -41,6 +44,7 @@ VARIANCE_DIVISOR = 100.0  # Sec. 4
 VALUE_GRAIN = 2.0**-23  # of standardised values
 POINT_GRAIN = 2.0**-17  # of the cube's side
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
+APART_FAILED = 1e-2  # least distance of a region's minimum to a failed evaluation
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
 
 
@@ -64,6 +68,13 @@ class BayesianOptimization:
     def __post_init__(self) -> None:
         if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
             raise ValueError("AlphaRatio compares logarithms of promises: wanted acquisition=log_expected_improvement")
+        if not callable(getattr(self.length_scale, "decide", None)):
+            raise TypeError(
+                "length_scale must be a policy such as dale.length_scale.Fixed(0.3) or AlphaRatio(), "
+                f"got {self.length_scale!r}"
+            )
+        if self.regions is not None and self.acquisition is not log_expected_improvement:
+            raise ValueError("a region promises log EI: wanted acquisition=log_expected_improvement, or regions=None")
         if self.initial < 1:
             raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
 
@@ -139,7 +150,12 @@ class View:
         told = self.history.told
         if self.method.regions is None:
             return Regions()
-        return self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
+        found = self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
+        # A region whose minimum cannot be evaluated is no use: its ball is left to the global model.
+        failed = self.history.X[~told]
+        return replace(
+            found, live=tuple(r for r in found.live if _apart(r.minimiser[None, :], failed, APART_FAILED)[0])
+        )
 
     @property
     def open_regions(self) -> tuple[Region, ...]:
@@ -154,7 +170,8 @@ class View:
         outside = ~self.regions.inside(self.history.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
-        X, z = self.history.X[outside], _rounded(self.z[outside], VALUE_GRAIN)
+        X, z = _merged(self.history.X[outside], self.z[outside], self.history.told[outside])
+        z = _rounded(z, VALUE_GRAIN)
         if length_scale == self.previous and not self.regions.live:
             factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
         else:
@@ -241,6 +258,23 @@ class View:
 def _shrunk(posterior: Posterior) -> Posterior:
     """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
     return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))
+
+
+def _merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
+    """Points (n, d) without repeats: of those told several times the mean, and no failure where there is a value.
+
+    The model is without noise, so two values at one point would be a jump, and its variance would explode.
+    """
+    pairs = cKDTree(X).query_pairs(APART, output_type="ndarray")
+    if len(pairs) == 0:
+        return X, z
+    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(X), len(X)))
+    group = connected_components(links, directed=False)[1]
+    first = np.sort(np.unique(group, return_index=True)[1])
+    values = [
+        np.mean(z[members & told]) if np.any(members & told) else z[i] for i in first for members in [group == group[i]]
+    ]
+    return X[first], np.array(values)
 
 
 def _rounded(values: Vector | float | list[float], grain: float) -> Vector:

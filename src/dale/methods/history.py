@@ -44,7 +44,7 @@ class History:
             l = trial.reason.length_scale
             if l is not None and l != length_scale:
                 length_scale, adopted = l, trial.id
-        n_given = sum(t.reason.source is Source.GIVEN for t in trials)
+        n_given = sum(t.reason.source in (Source.KNOWN, Source.GIVEN) for t in trials)
         return cls(
             X=_rows([t.point for t in done], dimension),
             y=np.array([np.nan if t.value is None else t.value for t in done], dtype=float),

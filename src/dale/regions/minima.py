@@ -20,7 +20,7 @@ from dale.regions.ball import Ball
 from dale.regions.quadratic_fit import QuadraticFit, n_unknowns
 
 BELIEVED = 0.1  # leave-one-out error over the range of the values in the ball
-CONVERGED = 1e-9  # what is left to gain, over the range of all values
+CONVERGED = 1e-9  # what is left to gain, over the range of the better three quarters: huge values say nothing
 SPARE = 2  # points beyond the unknowns: with fewer, leaving one out says nothing
 
 
@@ -71,5 +71,5 @@ def _best_ball(X: Matrix, y: Vector, nearest: np.ndarray, distance: Vector, leas
     if best is None:
         return None
     fit, members = best
-    gain = float(np.min(y[members])) - fit.minimum
-    return CubeMinimum(fit, len(members), converged=abs(gain) <= CONVERGED * float(np.ptp(y)))
+    left = max(abs(float(np.min(y[members])) - fit.minimum), fit.leave_one_out_error)
+    return CubeMinimum(fit, len(members), converged=left <= CONVERGED * float(np.quantile(y, 0.75) - np.min(y)))

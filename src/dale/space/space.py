@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from dale.arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
 from dale.space.float import Float
 from dale.space.parameter import Parameter
-from dale.trial import Params
+from dale.trial import NamedParams, Params
 
 
 class Space:
@@ -62,7 +63,7 @@ class Space:
     def check(self, params: Any) -> Params:
         """A point of the user's in its proper types, or an error that says what is wrong with it."""
         values = self._check(params)
-        return values if self.named else frozen(list(values.values()))
+        return NamedParams(values) if self.named else frozen(list(values.values()))
 
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
@@ -74,11 +75,17 @@ class Space:
     def decode(self, point: Vector) -> Params:
         """A point of the unit cube to what the objective takes."""
         values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
-        return values if self.named else frozen(list(values.values()))
+        return NamedParams(values) if self.named else frozen(list(values.values()))
 
     def as_array(self, params: Params) -> Vector:
-        """A point as an array in the user's order and units."""
-        return frozen(list(params.values()) if isinstance(params, Mapping) else params)
+        """A point as an array in the user's order and units; of objects where not all values are numbers."""
+        values = list(params.values()) if isinstance(params, Mapping) else list(params)
+        if all(isinstance(v, Real) for v in values):
+            return frozen(values)
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        objects.flags.writeable = False
+        return objects
 
     def snap(self, point: Vector) -> Vector:
         """The point of the cube that the objective really sees when it is given this one."""

@@ -36,6 +36,7 @@ class Look:
 
 # Colours of Okabe & Ito (2008), which people with any kind of colour vision tell apart; the markers differ too.
 LOOKS = {
+    Source.KNOWN: Look("known before", "#CC79A7", "P"),
     Source.GIVEN: Look("given", "#CC79A7", "p"),
     Source.DESIGN: Look("initial design", "#555555", "s"),
     Source.GLOBAL: Look("global model", SKY, "o"),

@@ -18,6 +18,7 @@ from dale.design import latin_hypercube
 
 FIRST_SIDE, LEAST_SIDE, LARGEST_SIDE = 0.8, 2.0**-7, 1.6  # Sec. 2, "trust regions"
 SUCCESSES = 3
+LEAST_FAILURES = 4  # where d is smaller: BoTorch's tutorial on it; the article has d
 INITIAL_POINTS = 2  # for each dimension
 CANDIDATES = 100, 5000  # for each dimension, at most
 MOVED = 20  # coordinates of a candidate that leave the centre, on average, at most
@@ -58,7 +59,7 @@ def _until_it_collapses(objective: Objective, rng: np.random.Generator) -> None:
     while region.side >= LEAST_SIDE:
         u = _thompson(fit(X, y), X[int(np.argmin(y))], region.side)
         value = objective(u)
-        region = region.after(success=value < min(y), patience=d)
+        region = region.after(success=value < min(y), patience=max(d, LEAST_FAILURES))
         X.append(u)
         y.append(value)
 
