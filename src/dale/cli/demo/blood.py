@@ -102,7 +102,7 @@ PROBLEM = Problem(
    The objective is the root mean square difference (mg/L) between the samples and the solution.""",
     space=SPACE,
     objective=error,
-    budget=40,
+    budget=60,
     verdict=verdict,
     figures=figures,
 )
