@@ -10,7 +10,8 @@ from typing import Any
 from dale.bench.contenders import CONTENDERS, is_ours
 from dale.bench.functions import DEVELOPMENT, PAPER, get, names
 
-DEFAULT_METHODS = "default,paper,ei_ml,random"
+DEFAULT_METHODS = "default,ei_ml,cobyqa,random"
+QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # some minutes on two cores
 ROWS = Path("bench-output/rows.jsonl")
 
 
@@ -134,10 +135,10 @@ def paper(args: argparse.Namespace) -> int:
 
 
 def quick_look(rows: Path) -> int:
-    """The paper's functions, few seeds, dale's methods."""
+    """Some functions, few seeds."""
     parser = argparse.ArgumentParser()
     add_parser(parser.add_subparsers())
-    arguments = ["bench", "run", "--seeds", "8", "--methods", DEFAULT_METHODS, "--rows", str(rows)]
+    arguments = ["bench", "run", "--functions", QUICK["functions"], "--seeds", QUICK["seeds"], "--rows", str(rows)]
     for words in (arguments, ["bench", "compare", str(rows)]):
         args = parser.parse_args(words)
         args.run(args)
