@@ -75,6 +75,14 @@ def test_paired_and_rank_tests():
     assert Comparison({"f": {"a": CURVES["f"]["ours"], "b": CURVES["f"]["ours"]}}).paired_test("a", "b", 1.0)[1] == 1.0
 
 
+def test_a_deterministic_method_has_made_one_run():
+    same = np.repeat(runs(1, n=1), 32, axis=0)
+    curves = {"f": {"a": runs(0, n=6), "b": same, "c": same.copy()}}
+    assert Comparison(curves).rank_test("f", "a", "b", 1.0) == pytest.approx(2 / 2**6)
+    assert Comparison(curves).rank_test("f", "b", "a", 1.0) == pytest.approx(2 / 2**6)
+    assert Comparison(curves).rank_test("f", "b", "c", 1.0) == 1.0
+
+
 def test_targets_reached():
     fractions = np.array([0.0, 0.5, 1.0])
     ours = COMPARISON.targets_reached("ours", ["f"], fractions)
@@ -121,6 +129,7 @@ class TestClaims:
 
     def test_without_runs(self):
         assert judge(CLAIMS[0], Comparison({})).outcome == "not tested"
+        assert self.verdict(runs(0), runs(1, n=3)) == "not tested"
 
     def test_every_claim_names_functions_and_methods_that_exist(self):
         from dale.bench.contenders import contender

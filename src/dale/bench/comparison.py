@@ -135,10 +135,25 @@ class Comparison:
         return float(np.mean(difference)), float(wilcoxon(difference).pvalue), len(functions)
 
     def rank_test(self, function: str, method: str, other: str, checkpoint: float) -> float:
-        """Mann and Whitney's test between the runs of two methods on one function: p."""
-        from scipy.stats import mannwhitneyu
+        """Mann and Whitney's test between the runs of two methods on one function: p.
 
-        return float(mannwhitneyu(self.at(function, method, checkpoint), self.at(function, other, checkpoint)).pvalue)
+        A method without randomness has made one run, however often it was repeated: against it, a sign test.
+        """
+        from scipy.stats import binomtest, mannwhitneyu
+
+        mine, theirs = self.at(function, method, checkpoint), self.at(function, other, checkpoint)
+        fixed = [self._is_one_run(function, m) for m in (method, other)]
+        if all(fixed):
+            return 1.0
+        if any(fixed):
+            difference = mine - theirs[0] if fixed[1] else theirs - mine[0]
+            n = int(np.count_nonzero(difference))
+            return float(binomtest(int(np.sum(difference < 0)), n).pvalue) if n else 1.0
+        return float(mannwhitneyu(mine, theirs).pvalue)
+
+    def _is_one_run(self, function: str, method: str) -> bool:
+        runs = self.curves[function][method]
+        return len(runs) > 1 and not np.any(np.ptp(runs, axis=0))
 
     def targets_reached(self, method: str, functions: Sequence[str], fractions: Vector) -> Vector:
         """Fraction of (function, run, target) reached after each fraction (k,) of the budget.

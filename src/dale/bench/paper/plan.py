@@ -15,6 +15,7 @@ from dale.bench.contenders import label
 
 RUNS = 32  # Sec. 4.3
 QUICK_RUNS = 4
+LEAST_RUNS = 4  # for a verdict
 PES_RUNS = 4  # a run takes minutes
 QUICK_SHARE = 0.5  # of the budget
 QUICK_STAND_INS = {"ei_optimal": "ei_optimal300"}
@@ -84,9 +85,9 @@ class Verdict:
 def judge(claim: Claim, comparison: Comparison) -> Verdict:
     """Hold a claim against the runs, at the end of the budget."""
     curves = comparison.curves.get(claim.function, {})
-    rivals = [r for r in claim.rivals if r in curves]
-    if claim.method not in curves or not rivals:
-        return Verdict(claim, "not tested", "no runs")
+    rivals = [r for r in claim.rivals if len(curves.get(r, ())) >= LEAST_RUNS]
+    if len(curves.get(claim.method, ())) < LEAST_RUNS or not rivals:
+        return Verdict(claim, "not tested", "too few runs")
     outcomes, evidence = [], []
     for rival in rivals:
         mine, theirs = (comparison.at(claim.function, m, 1.0) for m in (claim.method, rival))
@@ -105,7 +106,7 @@ def judge(claim: Claim, comparison: Comparison) -> Verdict:
             outcomes.append(("confirmed" if a < b else "contradicted") if sure else "not confirmed")
     order = ["contradicted", "not confirmed", "confirmed"]
     worst = min(outcomes, key=order.index)
-    absent = [r for r in claim.rivals if r not in curves]
+    absent = [r for r in claim.rivals if r not in rivals]
     if absent:
-        evidence.append(f"no runs of {', '.join(label(r) for r in absent)}")
+        evidence.append(f"too few runs of {', '.join(label(r) for r in absent)}")
     return Verdict(claim, worst, "; ".join(evidence))
