@@ -50,7 +50,7 @@ def summary_table(comparison: Comparison, methods: Sequence[str]) -> Table:
     header = ["method", "cells at or below the envelope", *(f"rank {c:.0%}" for c in CHECKPOINTS), "targets reached"]
     ranks = [comparison.average_ranks(c, methods) for c in CHECKPOINTS]
     rows = []
-    for method in methods:
+    for method in sorted(methods, key=lambda m: ranks[-1].get(m, np.inf)):
         won, total = comparison.wins(method)
         reached = comparison.targets_reached(method, functions, np.array([1.0]))[0] if functions else np.nan
         rows.append(
@@ -58,7 +58,6 @@ def summary_table(comparison: Comparison, methods: Sequence[str]) -> Table:
             + [f"{r[method]:.2f}" if method in r else "-" for r in ranks]
             + [f"{reached:.3f}" if functions else "-"]
         )
-    rows.sort(key=lambda row: row[-2])
     return header, rows
 
 
