@@ -18,9 +18,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dale.acquisition import AcquisitionFunction, log_expected_improvement
@@ -164,14 +161,19 @@ class View:
             r for r in self.regions.live if _apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0]
         )
 
-    def posterior(self, length_scale: float) -> Posterior:
-        """The global model, given the observations outside all regions."""
-        kernel = SquaredExponential(length_scale)
+    @cached_property
+    def outside(self) -> tuple[Matrix, Vector]:
+        """Points (m, d) and values (m,) that the global model sees: those in no region."""
         outside = ~self.regions.inside(self.history.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
         X, z = _merged(self.history.X[outside], self.z[outside], self.history.told[outside])
-        z = _rounded(z, VALUE_GRAIN)
+        return X, _rounded(z, VALUE_GRAIN)
+
+    def posterior(self, length_scale: float) -> Posterior:
+        """The global model, given the observations outside all regions."""
+        kernel = SquaredExponential(length_scale)
+        X, z = self.outside
         if length_scale == self.previous and not self.regions.live:
             factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
         else:
@@ -265,16 +267,15 @@ def _merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
 
     The model is without noise, so two values at one point would be a jump, and its variance would explode.
     """
-    pairs = cKDTree(X).query_pairs(APART, output_type="ndarray")
-    if len(pairs) == 0:
+    _, first, group = np.unique(_rounded(X, APART), axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(X):
         return X, z
-    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(X), len(X)))
-    group = connected_components(links, directed=False)[1]
-    first = np.sort(np.unique(group, return_index=True)[1])
-    values = [
-        np.mean(z[members & told]) if np.any(members & told) else z[i] for i in first for members in [group == group[i]]
-    ]
-    return X[first], np.array(values)
+    group = group.ravel()
+    counts = np.bincount(group, told)
+    means = np.bincount(group, np.where(told, z, 0.0)) / np.maximum(counts, 1)
+    values = np.where(counts > 0, means, z[first])
+    order = np.argsort(first)  # as they came
+    return X[first[order]], values[order]
 
 
 def _rounded(values: Vector | float | list[float], grain: float) -> Vector:
