@@ -30,6 +30,7 @@ class Objective:
         self.budget = budget
         self.regrets: list[float] = []
         self.seconds_inside = 0.0
+        self.notes: dict[str, int] = {}  # what a contender wants counted, such as its failures
 
     def __call__(self, u: Vector) -> float:
         """The value at u, with the function's noise if it has any; raises ``Spent`` when there is no budget left."""

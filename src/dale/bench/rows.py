@@ -1,8 +1,8 @@
 """Runs on disk: one JSON line each, appended and never rewritten; and ready curves of others.
 
-A row: ``{"function", "method", "seed", "budget", "dimension", "regret": [...], "seconds", "versions", "error"}``.
-``regret`` is the best value so far minus the minimum, after each evaluation; ``seconds`` is the time outside the
-objective.
+A row: ``{"function", "method", "seed", "budget", "dimension", "regret": [...], "seconds", "versions", "error",
+"notes"}``. ``regret`` is the best value so far minus the minimum, after each evaluation; ``seconds`` is the time
+outside the objective.
 
 Ready curves, one file for each function: ``{"function", "dimension", "budget", "minimum", "peers": {name: {"version",
 "regret": [[...], ...]}}}``.
@@ -36,6 +36,7 @@ class Row:
     seconds: float
     versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
+    notes: dict[str, int] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -64,6 +64,7 @@ def run(job: Job) -> Row:
         seconds=round(seconds, 4),
         versions=method.versions,
         error=error,
+        notes=objective.notes,
     )
 
 

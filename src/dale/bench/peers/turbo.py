@@ -1,8 +1,9 @@
 """The TuRBO-1 rule of Eriksson et al. (2019, "Scalable Global Optimization via Local Bayesian Optimization").
 
 One trust region around the best point, its sides in proportion to the length-scales, its volume that of a cube of
-side L. Thompson sampling inside; L doubles after three successes in a row, halves after d failures in a row, and below
-its least value everything begins again with new points. Written from the article, on BoTorch's Gaussian process.
+side L. Thompson sampling inside; L doubles after three successes in a row, halves after d failures in a row (four at
+least), and below its least value everything begins again with new points. Written from the article, on BoTorch's
+Gaussian process.
 """
 
 from dataclasses import dataclass, replace
