@@ -126,6 +126,8 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
         "IMGPO is deterministic, so its runs on one function are the same run. It evaluates the middle of the box",
         "first, where quad2 and exp5_paper have their minimum: the moved versions are the fair ones.",
     ]
+    if "pes" in comparison.methods:
+        lines += ["PES is BoTorch's, not the code that the paper ran, and a run takes minutes: hence so few."]
     if methods.default() == methods.paper():
         lines += ["dale's default method is the paper's for now, so it has no curve of its own."]
     if missing:
