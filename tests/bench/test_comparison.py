@@ -126,6 +126,7 @@ class TestClaims:
     def test_steadier(self):
         assert self.verdict(runs(0, spread=0.1), runs(0, spread=1), "steadier") == "confirmed"
         assert self.verdict(runs(0, spread=1), runs(0, spread=0.1), "steadier") == "contradicted"
+        assert self.verdict(runs(0), runs(0), "steadier") == "not confirmed"
 
     def test_without_runs(self):
         assert judge(CLAIMS[0], Comparison({})).outcome == "not tested"

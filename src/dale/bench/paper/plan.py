@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dale.bench.comparison import SIGNIFICANT, Comparison
+from dale.arrays import Vector
+from dale.bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
 from dale.bench.contenders import label
 
 RUNS = 32  # Sec. 4.3
@@ -92,14 +93,12 @@ def judge(claim: Claim, comparison: Comparison) -> Verdict:
     for rival in rivals:
         mine, theirs = (comparison.at(claim.function, m, 1.0) for m in (claim.method, rival))
         if claim.kind == "steadier":
-            a, b = (float(np.subtract(*np.percentile(runs, [75, 25]))) for runs in (mine, theirs))
-            outcomes.append("confirmed" if a < b else "contradicted")
+            a, b, sure = _interquartile(mine), _interquartile(theirs), _ranges_differ(mine, theirs)
             evidence.append(f"interquartile range {a:.2f} against {b:.2f} ({label(rival)})")
-            continue
-        p = comparison.rank_test(claim.function, claim.method, rival, 1.0)
-        a, b = float(np.median(mine)), float(np.median(theirs))
-        evidence.append(f"median {a:.2f} against {b:.2f} ({label(rival)}, p = {p:.1g})")
-        sure = p < SIGNIFICANT
+        else:
+            p = comparison.rank_test(claim.function, claim.method, rival, 1.0)
+            a, b, sure = float(np.median(mine)), float(np.median(theirs)), p < SIGNIFICANT
+            evidence.append(f"median {a:.2f} against {b:.2f} ({label(rival)}, p = {p:.1g})")
         if claim.kind == "equal":
             outcomes.append("contradicted" if sure and a > b else "confirmed")
         else:
@@ -110,3 +109,18 @@ def judge(claim: Claim, comparison: Comparison) -> Verdict:
     if absent:
         evidence.append(f"too few runs of {', '.join(label(r) for r in absent)}")
     return Verdict(claim, worst, "; ".join(evidence))
+
+
+def _interquartile(runs: Vector) -> float:
+    return float(np.subtract(*np.percentile(runs, [75, 25])))
+
+
+def _ranges_differ(mine: Vector, theirs: Vector) -> bool:
+    """Whether the bootstrap interval of the difference of the interquartile ranges leaves 0 out."""
+    rng = np.random.default_rng(0)
+    differences = [
+        _interquartile(rng.choice(mine, len(mine))) - _interquartile(rng.choice(theirs, len(theirs)))
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.percentile(differences, [100 * SIGNIFICANT / 2, 100 * (1 - SIGNIFICANT / 2)])
+    return bool(low > 0 or high < 0)

@@ -19,7 +19,7 @@ from dale.design import latin_hypercube
 
 FIRST_SIDE, LEAST_SIDE, LARGEST_SIDE = 0.8, 2.0**-7, 1.6  # Sec. 2, "trust regions"
 SUCCESSES = 3
-LEAST_FAILURES = 4  # where d is smaller: BoTorch's tutorial on it; the article has d
+LEAST_FAILURES = 4  # where d is smaller, as in BoTorch's tutorial; the article's d was worse on Branin (four seeds)
 INITIAL_POINTS = 2  # for each dimension
 CANDIDATES = 100, 5000  # for each dimension, at most
 MOVED = 20  # coordinates of a candidate that leave the centre, on average, at most
