@@ -46,16 +46,52 @@ def test_regrets_of_zero_are_clipped():
 
 
 def test_the_envelope_is_the_best_peer():
-    value, who = COMPARISON.envelope("f", 1.0)
+    value, who = COMPARISON.envelope("f", 1.0, "ours")
     assert who == "peer"
     assert value == pytest.approx(COMPARISON.median("f", "peer", 1.0))
     assert COMPARISON.wins("ours") == (8, 12)
     assert COMPARISON.wins("peer") == (8, 8)  # against the other peers, where there are any
+    assert COMPARISON.envelope("f", 1.0, "peer")[1] == "other"
+    assert COMPARISON.envelope("h", 1.0, "peer") is None
+
+
+def test_of_peers_with_the_same_median_the_envelope_is_the_one_with_the_best_worst_run():
+    tied = {"f": {"b": np.array([[1.0], [2.0], [9.0]]), "a": np.array([[1.0], [2.0], [8.0]])}}
+    for order in (("a", "b"), ("b", "a")):
+        assert Comparison(tied, envelope_of=order).envelope("f", 1.0, "ours")[1] == "a"
+
+
+def constant(*levels, falls=0.0):
+    """Runs (n, 4) at 10^level; the last quarter lower by so many decades."""
+    return 10.0 ** (np.array(levels)[:, None] - np.array([0, 0, 0, falls]))
+
+
+def test_cells_behind_the_envelope_and_worst_runs():
+    curves = {
+        "level": {"ours": constant(0, 1, 2), "peer": constant(0, 1, 2), "other": constant(3, 3, 3)},
+        "late": {"ours": constant(0, 0, 0, falls=0.4), "peer": constant(0, 0, 0.3, falls=1)},
+        "ahead": {"ours": constant(-1, -1, 5), "peer": constant(0, 0, 4), "other": constant(1, 1, 1)},
+        "alone": {"ours": constant(0, 0, 0)},
+        "unfair": {"ours": constant(0, 0, 0), "peer": constant(-9, -9, -9)},
+    }
+    comparison = Comparison(curves, envelope_of=("peer", "other"), unfair=frozenset({("unfair", "peer")}))
+    gaps = comparison.gaps("ours")
+    assert {f for f, _ in gaps} == {"level", "late", "ahead"}
+    assert [gaps["late", c] for c in (0.25, 0.5, 0.75, 1.0)] == pytest.approx([0, 0, 0, 0.6])
+    assert comparison.wins("ours") == (11, 12)
+    assert comparison.far_behind("ours") == [("late", 1.0)]
+    # level: equal; late: -0.4 against -0.7; ahead: 5 against the 4 of the peer with the best median
+    assert comparison.worst_runs_held("ours") == (1, 3)
+    assert tables.envelope_remarks(comparison, "ours") == [
+        "at or below the envelope in 11 of 12 cells; more than 0.5 decades behind in 1: late@100%",
+        "worst run at 100 %: no worse than the best peer's worst run on 1 of 3 functions",
+    ]
+    assert tables.envelope_remarks(comparison, "peer")[0].endswith("behind in 0")
 
 
 def test_unfair_pairs_take_no_part():
     unfair = Comparison(CURVES, envelope_of=("peer", "other"), unfair=frozenset({("f", "peer")}))
-    assert unfair.envelope("f", 1.0)[1] == "other"
+    assert unfair.envelope("f", 1.0, "ours")[1] == "other"
     assert unfair.common(["peer"]) == ("g", "h")
 
 
@@ -71,8 +107,20 @@ def test_paired_and_rank_tests():
     assert difference == pytest.approx(-1, abs=0.1)
     assert p < 0.01
     assert n == 10
+    assert Comparison(many).paired_error("a", "b", 1.0) < 0.05
     assert Comparison(many).rank_test("f0", "a", "b", 1.0) < 1e-4
+    assert Comparison(many).better_and_worse("a", "b", 1.0, 1e-4) == (10, 0)
+    assert Comparison(many).better_and_worse("b", "a", 1.0) == (0, 10)
     assert Comparison({"f": {"a": CURVES["f"]["ours"], "b": CURVES["f"]["ours"]}}).paired_test("a", "b", 1.0)[1] == 1.0
+
+
+def test_functions_where_both_are_equal_take_no_part_in_the_paired_test():
+    same = {f"g{i}": {"a": constant(0), "b": constant(0)} for i in range(3)}
+    differ = {f"f{i}": {"a": constant(0), "b": constant(i)} for i in range(1, 6)}
+    difference, p, n = Comparison(same | differ).paired_test("a", "b", 1.0)
+    assert (difference, n) == (-15 / 8, 8)
+    assert p == pytest.approx(2 / 2**5)
+    assert Comparison(same | differ).better_and_worse("a", "b", 1.0) == (5, 0)
 
 
 def test_a_deterministic_method_has_made_one_run():

@@ -19,9 +19,9 @@ TOLERANCE = {"digits": 2 / 1797}  # two images, for another version of scikit-le
 HAS_SKLEARN = importlib.util.find_spec("sklearn") is not None
 NAMES = [name for name in functions.names() if name != "digits" or HAS_SKLEARN]
 FAST = [name for name in NAMES if name not in SLOW_POINTS]
-OTHER_DIMENSIONS = ["quad1", "quad7", "exp1", "exp3", "exp10", "exp10_paper", "rosen20", "stybtang5", "levy1", "levy10"]
-OTHER_DIMENSIONS += ["ackley2", "ackley10", "griewank6", "michalewicz1", "michalewicz2", "michalewicz10"]
-OTHER_DIMENSIONS += ["ellipsoid2", "ellipsoid10", "step1", "step5", "ridge1", "rastrigin10", "schwefel10"]
+OTHER_DIMENSIONS = ["quad1", "quad7", "exp1", "exp3", "exp10_paper", "stybtang5", "levy1", "ackley2", "griewank6"]
+OTHER_DIMENSIONS += ["michalewicz1", "michalewicz2", "michalewicz10", "ellipsoid2", "ellipsoid10", "ellipsoid3_1e4"]
+OTHER_DIMENSIONS += ["step1", "step5", "ridge1", "rastrigin10", "schwefel10"]
 
 
 def least_of_random_search(function, points=RANDOM_POINTS, seed=0, wider=0.0):
@@ -54,7 +54,9 @@ class TestMinimum:
                 found = minimize(f.true, x, method="L-BFGS-B", bounds=f.bounds)
                 assert found.fun >= f.minimum - 1e-9
 
-    @pytest.mark.parametrize("name", ["gp_l01", "gp_l005_quadratic", "gp_l03_quadratic", "ellipsoid5", "plateau2"])
+    @pytest.mark.parametrize(
+        "name", ["gp_l01", "gp_l005_quadratic", "gp_l03_quadratic", "ellipsoid5", "ellipsoid10_1e4", "plateau2"]
+    )
     @pytest.mark.parametrize("seed", [1, 2, 3])
     def test_for_every_seed(self, name, seed):
         check_minimum(get(name, seed))
@@ -147,6 +149,15 @@ class TestFunction:
         assert centred == {name for name in FAST if name.startswith(("quad", "exp", "griewank", "rastrigin"))}
         assert not any(get(f"{name}:moved").centred for name in FAST)
 
+    @pytest.mark.parametrize(("name", "condition"), [("ellipsoid3", 1e6), ("ellipsoid3_1e4", 1e4)])
+    def test_the_condition_of_an_ellipsoid(self, name, condition):
+        f = get(name, 1)
+        steps = np.eye(3)[:, None] + np.eye(3)  # (3, 3, 3); f(o + e_i + e_j) has the Hessian in it
+        single = f.true(f.minimisers[0] + np.eye(3))
+        hessian = f.true(f.minimisers[0] + steps) - single[:, None] - single
+        values = np.linalg.eigvalsh(hessian)
+        np.testing.assert_allclose(values / 2, [1, np.sqrt(condition), condition], rtol=1e-6)
+
     def test_budgets_of_the_published_curves(self):
         budgets = {"quad2": 30, "exp2": 40, "exp5": 100, "branin": 60, "hart3": 60, "hart6": 100, "goldstein": 80}
         budgets |= {"camel6": 60, "shekel10": 100, "levy4": 100, "ackley5": 100, "stybtang3": 80}
@@ -219,6 +230,21 @@ class TestNames:
         assert {"branin", "step", "noisy", "gp_l01", "ode", "digits"} <= set(functions.names())
         assert "exp<d>_paper" in functions.families()
 
+    def test_groups_are_known_functions_and_all_together_the_names(self):
+        groups = functions.GROUPS
+        assert {"paper", "development", "rugged", "high", "guard", "envelope"} <= set(groups)
+        assert {name for members in groups.values() for name in members} == set(functions.names())
+        for members in groups.values():
+            assert len(set(members)) == len(members)
+            assert all(get(name).name == name for name in members)
+        assert len(groups["envelope"]) == 14
+        assert not set(groups) & {*functions.FIXED, "all"}
+
+    def test_the_high_group_has_five_families_and_the_usual_budget(self):
+        high = [get(f"{name}:moved:rotated") for name in functions.GROUPS["high"]]
+        assert [f.dimension for f in high] == [10] * 5 + [20] * 5
+        assert all(f.budget == 20 * f.dimension for f in high)
+
     @pytest.mark.parametrize("name", ["bramin", "", "ackley", "ackley0", "branin2", "exp5_", "Branin", "5"])
     def test_an_unknown_name_lists_the_known_ones(self, name):
         with pytest.raises(ValueError, match=r"unknown function .*branin.*ackley<d>.*:moved and :rotated"):
@@ -256,11 +282,13 @@ class TestSeeds:
 
 
 class TestNoise:
-    def test_its_spread_is_as_stated_and_regret_is_free_of_it(self):
-        f = get("noisy", seed=2)
+    @pytest.mark.parametrize(("name", "share"), [("noisy", 0.05), ("noisy20", 0.2)])
+    def test_its_spread_is_as_stated_and_regret_is_free_of_it(self, name, share):
+        f = get(name, seed=2)
         x = f.minimisers[0]
         draws = np.array([f.fun(x) for _ in range(2000)]) - f.true(x)
-        assert f.noise == pytest.approx(0.05 * 3.86278, rel=1e-5)
+        assert f.noise == pytest.approx(share * 3.86278, rel=1e-5)
+        assert f.budget == 100
         assert np.std(draws) == pytest.approx(f.noise, rel=0.1)
         assert abs(np.mean(draws)) < 4 * f.noise / np.sqrt(2000)
         assert f.true(x) == pytest.approx(get("hart3").minimum, abs=1e-12)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from dale.bench.functions import GROUPS, names
 from dale.bench.paper import page, reproduce
 from dale.bench.paper.plan import CLAIMS
 from dale.bench.rows import Row, append, read
-from dale.cli import main
+from dale.cli import bench, main
 
 
 def test_list_names_everything(capsys):
@@ -14,6 +15,25 @@ def test_list_names_everything(capsys):
     out = capsys.readouterr().out
     for name in ("branin", "hart6", "ackley5", "paper", "cobyqa", "random"):
         assert f"  {name} " in out
+    assert "  guard              step, plateau2, ridge2, ridge5, noisy20\n" in out
+    assert "ablation:" not in out
+
+
+def test_groups_of_functions(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    words = ["bench", "run", "--functions", "guard, ridge2,branin", "--methods", "random", "--seeds", "1"]
+    assert main([*words, "--budget", "3", "--jobs", "1", "--rows", str(rows)]) == 0
+    assert [r.function for r in read(rows)] == [*GROUPS["guard"], "branin"]
+    assert main(["bench", "compare", str(rows), "--functions", "guard"]) == 0
+    assert "branin" not in capsys.readouterr().out.split("compare them")[1]
+    with pytest.raises(SystemExit):
+        main(["bench", "run", "--help"])
+    helped = " ".join(capsys.readouterr().out.split())
+    assert f"groups: {', '.join(GROUPS)}, all" in helped
+
+
+def test_all_functions_are_those_listed():
+    assert bench._functions("all") == list(names())
 
 
 def test_run_and_compare(tmp_path, capsys):
@@ -34,6 +54,9 @@ def test_run_and_compare(tmp_path, capsys):
         out = capsys.readouterr().out
         assert mark in out
         assert "COBYQA" in out
+        start = {"text": "\n", "markdown": "\n- ", "csv": "\n# "}[kind]
+        assert f"{start}at or below the envelope in " in out
+        assert f"{start}worst run at 100 %: no worse than the best peer's worst run on " in out
     assert main(["bench", "compare", str(rows), "--out", str(tmp_path / "figures"), "--functions", "branin"]) == 0
     assert {p.name for p in (tmp_path / "figures").iterdir()} == {
         "regret.png",

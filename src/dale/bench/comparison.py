@@ -22,6 +22,8 @@ LEAST = 1e-14
 RESAMPLES = 1000
 TARGETS = 10.0 ** -np.arange(0.25, 8.01, 0.25)  # of the first regrets: eight decades
 SIGNIFICANT = 0.05
+TOLERANCE = 1e-9  # decades: less is no difference
+FAR = 0.5  # decades
 
 
 def log_regret(runs: Matrix) -> Matrix:
@@ -79,34 +81,55 @@ class Comparison:
     def cell(self, function: str, method: str, checkpoint: float) -> Cell:
         """Median, error and worst."""
         runs = self.at(function, method, checkpoint)
-        return Cell(float(np.median(runs)), bootstrap_error(runs), float(np.max(runs)), len(runs))
+        median, worst = self.median(function, method, checkpoint), self.worst(function, method, checkpoint)
+        return Cell(median, bootstrap_error(runs), worst, len(runs))
 
     def median(self, function: str, method: str, checkpoint: float) -> float:
         """Median log10 regret."""
         return float(np.median(self.at(function, method, checkpoint)))
 
+    def worst(self, function: str, method: str, checkpoint: float) -> float:
+        """Log10 regret of the worst run."""
+        return float(np.max(self.at(function, method, checkpoint)))
+
     def takes_part(self, function: str, method: str) -> bool:
         """Whether a method has fair runs on a function."""
         return method in self.curves[function] and (function, method) not in self.unfair
 
-    def envelope(self, function: str, checkpoint: float) -> tuple[float, str] | None:
-        """The best of the peers and who it is; None if no peer ran."""
-        peers = [m for m in self.envelope_of if self.takes_part(function, m)]
-        return min(((self.median(function, m, checkpoint), m) for m in peers), default=None)
+    def envelope(self, function: str, checkpoint: float, method: str) -> tuple[float, str] | None:
+        """What a method is held against: the best of the (other) peers and who it is; None if no peer ran.
 
-    def wins(self, method: str, tolerance: float = 1e-9) -> tuple[int, int]:
-        """In how many cells a method is at or below the envelope of the (other) peers, and of how many."""
-        won = total = 0
-        for function in self.functions:
-            if not self.takes_part(function, method):
-                continue
-            for checkpoint in CHECKPOINTS:
-                others = [m for m in self.envelope_of if m != method and self.takes_part(function, m)]
-                if others:
-                    best = min(self.median(function, m, checkpoint) for m in others)
-                    won += self.median(function, method, checkpoint) <= best + tolerance
-                    total += 1
-        return won, total
+        Of several with the same median it is the one with the best worst run.
+        """
+        peers = [m for m in self.envelope_of if m != method and self.takes_part(function, m)]
+        if not peers:
+            return None
+        best = min(peers, key=lambda m: (self.median(function, m, checkpoint), self.worst(function, m, checkpoint)))
+        return self.median(function, best, checkpoint), best
+
+    def gaps(self, method: str) -> dict[tuple[str, float], float]:
+        """How far a method is above the envelope (below: negative), in decades, for each (function, checkpoint)."""
+        cells = [(f, c, self.envelope(f, c, method)) for f in self.common([method]) for c in CHECKPOINTS]
+        return {(f, c): self.median(f, method, c) - best[0] for f, c, best in cells if best}
+
+    def wins(self, method: str) -> tuple[int, int]:
+        """In how many cells a method is at or below the envelope, and of how many."""
+        gaps = self.gaps(method).values()
+        return sum(gap <= TOLERANCE for gap in gaps), len(gaps)
+
+    def far_behind(self, method: str) -> list[tuple[str, float]]:
+        """Cells (function, checkpoint) in which a method is more than ``FAR`` decades above the envelope."""
+        return [cell for cell, gap in self.gaps(method).items() if gap > FAR]
+
+    def worst_runs_held(self, method: str) -> tuple[int, int]:
+        """On how many functions a method's worst run ends no worse than the worst of the best peer, and of how many.
+
+        The best peer is the one whose median is the envelope at the end of the budget.
+        """
+        best = {f: self.envelope(f, 1.0, method) for f in self.common([method])}
+        peers = {f: who[1] for f, who in best.items() if who}
+        held = [self.worst(f, method, 1.0) <= self.worst(f, peer, 1.0) + TOLERANCE for f, peer in peers.items()]
+        return sum(held), len(held)
 
     def common(self, methods: Sequence[str]) -> tuple[str, ...]:
         """Functions on which all these methods have fair runs."""
@@ -131,9 +154,35 @@ class Comparison:
         difference = np.array(
             [self.median(f, method, checkpoint) - self.median(f, other, checkpoint) for f in functions]
         )
-        if not np.any(difference):
+        unequal = difference[difference != 0]  # equals are left out here: with them SciPy approximates
+        if not len(unequal):
             return 0.0, 1.0, len(functions)
-        return float(np.mean(difference)), float(wilcoxon(difference).pvalue), len(functions)
+        return float(np.mean(difference)), float(wilcoxon(unequal).pvalue), len(functions)
+
+    def paired_error(self, method: str, other: str, checkpoint: float) -> float:
+        """Bootstrap error of the mean difference of `paired_test`, over functions and seeds.
+
+        On each function the seeds are drawn again, the same for both methods, whose runs must be of the same seeds;
+        then the functions. The spread between functions has that of the seeds in it: the error is rather too large.
+        """
+        rng = np.random.default_rng(0)
+        differences = []
+        for function in self.common([method, other]):
+            runs = np.stack([self.at(function, m, checkpoint) for m in (method, other)])  # (2, seeds)
+            draws = rng.integers(runs.shape[1], size=(RESAMPLES, runs.shape[1]))
+            differences.append(np.subtract(*np.median(runs[:, draws], axis=-1)))
+        table = np.array(differences)  # (functions, resamples)
+        draws = rng.integers(len(table), size=table.shape)
+        return float(np.std(np.mean(np.take_along_axis(table, draws, axis=0), axis=0)))
+
+    def better_and_worse(self, method: str, other: str, checkpoint: float, level: float = math.inf) -> tuple[int, int]:
+        """On how many functions a method has the lower and the higher median, with a p of `rank_test` below level."""
+        gaps = [
+            self.median(f, method, checkpoint) - self.median(f, other, checkpoint)
+            for f in self.common([method, other])
+            if self.rank_test(f, method, other, checkpoint) < level
+        ]
+        return sum(gap < -TOLERANCE for gap in gaps), sum(gap > TOLERANCE for gap in gaps)
 
     def rank_test(self, function: str, method: str, other: str, checkpoint: float) -> float:
         """Mann and Whitney's test between the runs of two methods on one function: p.

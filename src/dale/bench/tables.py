@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dale.bench.comparison import CHECKPOINTS, SIGNIFICANT, Comparison
+from dale.bench.ablation import DEFAULT, contender_name
+from dale.bench.comparison import CHECKPOINTS, FAR, SIGNIFICANT, Comparison
 from dale.bench.contenders import label
 
 Table = tuple[list[str], list[list[str]]]  # header, rows
+
+ABLATION_REMARKS = (
+    "above 0 the variant is worse, so what it lacks is worth having; ± bootstrap error over functions and seeds",
+    f"p: Wilcoxon over functions; surely: functions with p < {SIGNIFICANT} between the runs",
+)
 
 
 def cells_table(comparison: Comparison, methods: Sequence[str]) -> Table:
@@ -37,11 +43,23 @@ def envelope_table(comparison: Comparison, method: str) -> Table:
     header = ["function", *(f"{c:.0%}" for c in CHECKPOINTS), *(f"envelope {c:.0%}" for c in CHECKPOINTS)]
     rows = []
     for function in comparison.functions:
-        best = [comparison.envelope(function, c) for c in CHECKPOINTS]
+        best = [comparison.envelope(function, c, method) for c in CHECKPOINTS]
         if method in comparison.curves[function] and all(best):
             ours = [f"{comparison.median(function, method, c):.2f}" for c in CHECKPOINTS]
             rows.append([function, *ours, *(f"{b[0]:.2f} ({b[1]})" for b in best if b)])
     return header, rows
+
+
+def envelope_remarks(comparison: Comparison, method: str) -> list[str]:
+    """What the envelope table comes to, in two sentences."""
+    won, cells = comparison.wins(method)
+    behind = [f"{function}@{checkpoint:.0%}" for function, checkpoint in comparison.far_behind(method)]
+    held, functions = comparison.worst_runs_held(method)
+    return [
+        f"at or below the envelope in {won} of {cells} cells; more than {FAR} decades behind in {len(behind)}"
+        + (f": {', '.join(behind)}" if behind else ""),
+        f"worst run at 100 %: no worse than the best peer's worst run on {held} of {functions} functions",
+    ]
 
 
 def summary_table(comparison: Comparison, methods: Sequence[str]) -> Table:
@@ -70,12 +88,34 @@ def significance_table(comparison: Comparison, method: str, others: Sequence[str
         if not functions:
             continue
         tests = [comparison.paired_test(method, other, c) for c in CHECKPOINTS]
-        sure = [f for f in functions if comparison.rank_test(f, method, other, 1.0) < SIGNIFICANT]
-        better = sum(comparison.median(f, method, 1.0) < comparison.median(f, other, 1.0) for f in sure)
+        better, worse = comparison.better_and_worse(method, other, 1.0, SIGNIFICANT)
         rows.append(
             [label(other), str(len(functions))]
             + [f"{difference:+.2f} ({p:.2g})" for difference, p, _ in tests]
-            + [f"{better} / {len(sure) - better}"]
+            + [f"{better} / {worse}"]
+        )
+    return header, rows
+
+
+def ablation_table(comparisons: Mapping[str, Comparison]) -> Table:
+    """One row for each variant: mean difference to the default ± error, p over functions, functions won and lost.
+
+    Args:
+        comparisons: variant -> it and the default.
+    """
+    header = ["variant", "functions", *(f"{c:.0%}" for c in CHECKPOINTS), "p at 100 %", "better / worse", "surely"]
+    rows = []
+    for variant, comparison in comparisons.items():
+        pair = contender_name(variant), DEFAULT
+        if not comparison.common(pair):
+            continue
+        tests = [comparison.paired_test(*pair, c) for c in CHECKPOINTS]
+        errors = [comparison.paired_error(*pair, c) for c in CHECKPOINTS]
+        counts = [comparison.better_and_worse(*pair, 1.0, level) for level in (np.inf, SIGNIFICANT)]
+        rows.append(
+            [variant, str(tests[-1][2])]
+            + [f"{difference:+.2f} ± {error:.2f}" for (difference, _, _), error in zip(tests, errors, strict=True)]
+            + [f"{tests[-1][1]:.2g}", *(f"{better} / {worse}" for better, worse in counts)]
         )
     return header, rows
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dale.bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
 from dale.bench.contenders import CONTENDERS, is_ours
-from dale.bench.functions import DEVELOPMENT, PAPER, get, names
+from dale.bench.functions import GROUPS, get, names
+
+if TYPE_CHECKING:
+    from dale.bench.rows import Row
+    from dale.bench.tables import Table
 
 DEFAULT_METHODS = "default,ei_ml,cobyqa,random"
 QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # some minutes on two cores
 ROWS = Path("bench-output/rows.jsonl")
+NAMES_OR_GROUPS = f"names or groups with commas; groups: {', '.join(GROUPS)}"
 
 
 def add_parser(commands: Any) -> None:
@@ -25,24 +32,26 @@ def add_parser(commands: Any) -> None:
     kind.set_defaults(run=show_list)
 
     kind = kinds.add_parser("run", help="run what is missing; stopped and started again it goes on")
-    kind.add_argument("--functions", default="paper", help="names with commas, or: paper, development, all")
+    _add_runs(kind, functions="paper", default="paper")
     kind.add_argument("--variant", default="", help="moved, rotated or moved:rotated, for all functions")
     kind.add_argument("--methods", default=DEFAULT_METHODS, help="names with commas, or: ours, peers, all")
-    kind.add_argument("--seeds", type=int, default=16, help="how many runs of each, with seeds 0, 1, ... (default 16)")
-    kind.add_argument("--budget", type=int, help="evaluations of each run (default: the function's own)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help=f"where runs are kept (default {ROWS})")
-    kind.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     kind.set_defaults(run=run_missing)
 
     kind = kinds.add_parser("compare", help="tables and figures of runs")
     kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help="files that `dale bench run` wrote")
     kind.add_argument("--curves", type=Path, help="a folder of ready curves of others, one JSON file a function")
     kind.add_argument("--methods", default="all", help="names with commas")
-    kind.add_argument("--functions", default="all", help="names with commas")
+    kind.add_argument("--functions", default="all", help=f"{NAMES_OR_GROUPS} (default: all with runs)")
     kind.add_argument("--method", default="default", help="the one that is held against the others")
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
     kind.add_argument("--out", type=Path, help="a folder for figures")
     kind.set_defaults(run=compare)
+
+    kind = kinds.add_parser("ablation", help="what each part of the default method is worth; runs what is missing")
+    _add_runs(kind, functions=",".join(ABLATION_FUNCTIONS), default=f"{len(ABLATION_FUNCTIONS)} of all kinds")
+    kind.add_argument("--only", default=",".join(VARIANTS), help="variants, with commas (default: %(default)s)")
+    kind.add_argument("--format", choices=["text", "markdown"], default="text")
+    kind.set_defaults(run=ablation)
 
     kind = kinds.add_parser("paper", help="the figures of the paper's Section 4 from fresh runs, with verdicts")
     kind.add_argument("--quick", action="store_true", help="few runs: minutes instead of hours")
@@ -59,6 +68,9 @@ def show_list(_: argparse.Namespace) -> int:
     for name in names():
         function = get(name)
         print(f"  {name:18s} d={function.dimension:<3d} budget {function.budget:<4d} {function.formula}")
+    print("groups of functions")
+    for group, members in GROUPS.items():
+        print(f"  {group:18s} {', '.join(members)}")
     print("methods and peers")
     for contender in CONTENDERS.values():
         missing = f"  (not installed: {', '.join(contender.missing)})" if contender.missing else ""
@@ -68,19 +80,11 @@ def show_list(_: argparse.Namespace) -> int:
 
 def run_missing(args: argparse.Namespace) -> int:
     """Run, and say where the rows are."""
-    from dale.bench.runner import jobs_for, run_all
-
-    if args.seeds < 1:
-        raise ValueError(f"--seeds must be at least 1, got {args.seeds}")
     functions = _functions(args.functions)
     if args.variant:
         functions = [f"{name}:{args.variant}" for name in functions]
-    jobs = jobs_for(functions, _methods(args.methods), range(args.seeds), args.budget)
-    rows = run_all(jobs, args.rows, processes=args.jobs)
-    failed = [row for row in rows if row.error]
-    for row in failed:
-        print(f"failed: {row.method} on {row.function}, seed {row.seed}: {(row.error or '').splitlines()[0]}")
-    print(f"{len(rows)} of {len(jobs)} runs in {args.rows}; compare them with: dale bench compare {args.rows}")
+    _rows(args, functions, _methods(args.methods))
+    print(f"compare them with: dale bench compare {args.rows}")
     return 0
 
 
@@ -97,24 +101,15 @@ def compare(args: argparse.Namespace) -> int:
         ready = ready_curves(args.curves)
         curves = merged(curves, {f: by for f, by in ready.items() if f in curves})
     comparison = _comparison(curves, args.functions, args.methods)
-    render = {"text": tables.as_text, "markdown": tables.as_markdown, "csv": tables.as_csv}[args.format]
-    parts = [
-        ("Median log10 regret ± bootstrap error", tables.cells_table(comparison, comparison.methods)),
-        ("All functions together", tables.summary_table(comparison, comparison.methods)),
-    ]
-    if args.method in comparison.methods:
-        rivals = [m for m in comparison.methods if m != args.method]
-        parts += [
-            (f"{args.method} beside the best peer of each cell", tables.envelope_table(comparison, args.method)),
-            (
-                f"{args.method} against each: Wilcoxon over functions",
-                tables.significance_table(comparison, args.method, rivals),
-            ),
-        ]
-    for title, table in parts:
-        if table[1]:
-            print({"text": f"\n{title}\n", "markdown": f"\n### {title}\n", "csv": f"# {title}"}[args.format])
-            print(render(table))
+    methods = comparison.methods
+    _show(args, "Median log10 regret ± bootstrap error", tables.cells_table(comparison, methods))
+    _show(args, "All functions together", tables.summary_table(comparison, methods))
+    if args.method in methods:
+        table = tables.envelope_table(comparison, args.method)
+        remarks = tables.envelope_remarks(comparison, args.method)
+        _show(args, f"{args.method} beside the best peer of each cell", table, remarks)
+        table = tables.significance_table(comparison, args.method, [m for m in methods if m != args.method])
+        _show(args, f"{args.method} against each: Wilcoxon over functions", table)
     if any(not comparison.takes_part(f, m) for f in comparison.functions for m in comparison.curves[f]):
         print("\n* evaluates the box centre early, where this function has its minimum: in no rank and no envelope")
     if args.out:
@@ -122,6 +117,22 @@ def compare(args: argparse.Namespace) -> int:
 
         for path in write_comparison(comparison, args.out):
             print(f"wrote {path}")
+    return 0
+
+
+def ablation(args: argparse.Namespace) -> int:
+    """Run the default and its variants, and print what the changes cost."""
+    from dale.bench import tables
+
+    variants = _listed(args.only)
+    unknown = [v for v in variants if v not in VARIANTS]
+    if unknown or not variants:
+        raise ValueError(f"--only takes variants of the default, got {args.only!r}; there are: {', '.join(VARIANTS)}")
+    rows = _rows(args, _functions(args.functions), [DEFAULT, *(contender_name(v) for v in variants)])
+    table = tables.ablation_table({v: beside_the_default(rows, v) for v in variants})
+    if not table[1]:
+        raise ValueError("there is nothing to compare: no function has runs of the default and a variant")
+    _show(args, "Variants against the default: mean difference of the medians, decades", table, tables.ABLATION_REMARKS)
     return 0
 
 
@@ -145,20 +156,59 @@ def quick_look(rows: Path) -> int:
     return 0
 
 
+def _add_runs(kind: argparse.ArgumentParser, *, functions: str, default: str) -> None:
+    """Describe the arguments that say what to run; `default` is how the help calls the functions."""
+    kind.add_argument("--functions", default=functions, help=f"{NAMES_OR_GROUPS}, all (default: {default})")
+    kind.add_argument("--seeds", type=int, default=16, help="how many runs of each, with seeds 0, 1, ... (default 16)")
+    kind.add_argument("--budget", type=int, help="evaluations of each run (default: the function's own)")
+    kind.add_argument("--rows", type=Path, default=ROWS, help=f"where runs are kept (default {ROWS})")
+    kind.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+
+
+def _rows(args: argparse.Namespace, functions: Sequence[str], methods: Sequence[str]) -> list[Row]:
+    """Run what is missing, say what failed and where the rows are, and return them."""
+    from dale.bench.runner import jobs_for, run_all
+
+    if args.seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {args.seeds}")
+    jobs = jobs_for(functions, methods, range(args.seeds), args.budget)
+    rows = run_all(jobs, args.rows, processes=args.jobs)
+    for row in rows:
+        if row.error:
+            print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
+    print(f"{len(rows)} of {len(jobs)} runs in {args.rows}")
+    return rows
+
+
+def _show(args: argparse.Namespace, title: str, table: Table, remarks: Sequence[str] = ()) -> None:
+    """Print a table in the format asked for, if it has rows, with remarks below."""
+    from dale.bench import tables
+
+    if not table[1]:
+        return
+    render = {"text": tables.as_text, "markdown": tables.as_markdown, "csv": tables.as_csv}[args.format]
+    print({"text": f"\n{title}\n", "markdown": f"\n### {title}\n", "csv": f"# {title}"}[args.format])
+    print(render(table))
+    if remarks:
+        before, mark = {"text": ("\n", ""), "markdown": ("\n", "- "), "csv": ("", "# ")}[args.format]
+        print(before + "\n".join(mark + remark for remark in remarks))
+
+
 def _comparison(curves: Any, functions: str, methods: str) -> Any:
     from dale.bench.comparison import Comparison
 
     if functions != "all":
-        wanted = _listed(functions)
+        wanted = _functions(functions)
         absent = [f for f in wanted if f not in curves]
         if absent:
             raise ValueError(f"no runs on {', '.join(absent)}; there are runs on {', '.join(curves)}")
         curves = {f: curves[f] for f in wanted}
-    if methods != "all":
-        curves = {f: {m: by[m] for m in _listed(methods) if m in by} for f, by in curves.items()}
-    if not any(curves.values()):
+    everyone = dict.fromkeys(m for by in curves.values() for m in by)
+    present = [m for m in everyone if not is_variant(m)] if methods == "all" else _listed(methods)
+    curves = {f: {m: by[m] for m in present if m in by} for f, by in curves.items()}
+    curves = {f: by for f, by in curves.items() if by}
+    if not curves:
         raise ValueError("there is nothing to compare: no run without an error")
-    present = dict.fromkeys(m for by in curves.values() for m in by)
     return Comparison(
         curves,
         envelope_of=tuple(m for m in present if not is_ours(m)),
@@ -172,8 +222,8 @@ def _unfair(function: str, method: str) -> bool:
 
 
 def _functions(text: str) -> list[str]:
-    groups = {"paper": PAPER, "development": DEVELOPMENT, "all": (*PAPER, *DEVELOPMENT)}
-    return list(groups.get(text) or _listed(text))
+    groups = GROUPS | {"all": names()}
+    return list(dict.fromkeys(name for word in _listed(text) for name in groups.get(word, (word,))))
 
 
 def _methods(text: str) -> list[str]:
@@ -186,4 +236,4 @@ def _methods(text: str) -> list[str]:
 
 
 def _listed(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))

@@ -9,6 +9,8 @@ about its minimiser); see `variants` for how the minimum stays true. All that is
     rugged        ill-conditioned, stepped, kinked, flat, rippled, noisy
     illustration  the objectives of Fig. 2: GP samples, with and without quadratic regions
     real          an ODE calibration and a classifier's cross-validation
+
+`GROUPS` has sets of names to run together: one for each of these files, and others across them.
 """
 
 import difflib
@@ -20,13 +22,10 @@ from dale.bench.functions.function import Function, Noise
 from dale.bench.functions.variants import VARIANTS, vary
 
 __all__ = [
-    "DEVELOPMENT",
     "FAMILIES",
     "FIXED",
+    "GROUPS",
     "ILLUSTRATION",
-    "PAPER",
-    "REAL",
-    "RUGGED",
     "VARIANTS",
     "Function",
     "Noise",
@@ -52,12 +51,30 @@ DEVELOPMENT: tuple[str, ...] = (
 DEVELOPMENT += ("griewank4", "ellipsoid5", "step", "noisy")
 RUGGED = ("rastrigin2", "rastrigin5", "schwefel2", "schwefel5", "plateau2", "ridge2", "ridge5")
 ILLUSTRATION = tuple(illustration.FIXED)
-REAL = tuple(real.FIXED)
+# To be run moved and rotated, so that neither the middle of the box nor the axes help.
+HIGH: tuple[str, ...] = ("ellipsoid10_1e4", "rosen10", "ackley10", "levy10", "exp10")
+HIGH += ("ellipsoid20_1e4", "rosen20", "ackley20", "levy20", "exp20")
+# Where a local polynomial is the wrong model and must do no harm.
+GUARD = ("step", "plateau2", "ridge2", "ridge5", "noisy20")
+# Where the best of the peers at each checkpoint is the bar to pass.
+ENVELOPE: tuple[str, ...] = ("quad2", "rosen2", "branin", "hart3", "hart6", "exp5", "exp2", "camel6", "goldstein")
+ENVELOPE += ("ackley5", "levy4", "stybtang3", "shekel10", "rosen4")
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "paper": PAPER,
+    "development": DEVELOPMENT,
+    "rugged": RUGGED,
+    "illustration": ILLUSTRATION,
+    "real": tuple(real.FIXED),
+    "high": HIGH,
+    "guard": GUARD,
+    "envelope": ENVELOPE,
+}
 
 # Evaluations in the benchmark, the variants' too; the others get 20 for each dimension.
 BUDGETS = {"quad2": 30, "exp2": 40, "exp2_paper": 40, "branin": 60, "hart3": 60, "hart6": 100, "rosen2": 60}
 BUDGETS |= {"rosen2_small": 60, "rosen4": 120, "goldstein": 80, "camel6": 60, "shekel10": 100, "levy4": 100}
-BUDGETS |= {"stybtang3": 80, "noisy": 100, "plateau2": 60, "rastrigin2": 60, "schwefel2": 60}
+BUDGETS |= {"stybtang3": 80, "noisy": 100, "noisy20": 100, "plateau2": 60, "rastrigin2": 60, "schwefel2": 60}
 BUDGETS |= {"gp_l01": 80, "gp_l005_quadratic": 80, "gp_l03_quadratic": 60, "ode": 120}
 
 
@@ -84,8 +101,8 @@ def get(name: str, seed: int = 0) -> Function:
 
 
 def names() -> tuple[str, ...]:
-    """The names of the benchmark, without variants; families know more dimensions than are listed."""
-    return PAPER + DEVELOPMENT + RUGGED + ILLUSTRATION + REAL
+    """The names of the benchmark, without variants: all groups; families know more dimensions than are listed."""
+    return tuple(dict.fromkeys(name for group in GROUPS.values() for name in group))
 
 
 def families() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ the central part of the box; z = R (x - o).
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class Ellipsoid:
 
     origin: Vector
     rotation: Matrix
-    condition: float = 1e6
+    condition: float
 
     def __call__(self, x: Vector) -> Vector:
         """Values at points x."""
@@ -83,11 +84,12 @@ def schwefel_function(x: Vector) -> Vector:
     return np.asarray(np.sum(418.98288727243371 - x * np.sin(np.sqrt(np.abs(x))), axis=-1))
 
 
-def ellipsoid(d: int, seed: int) -> Function:
-    """`ellipsoid<d>`, condition 1e6, rotated."""
-    formula = "sum 10^(6 i/(d-1)) z_i^2, z = R (x - o)"
-    true = Ellipsoid(*_frame(d, seed, f"ellipsoid{d}"))
-    return _rotated(f"ellipsoid{d}", true, formula, "after Hansen et al. (2009), INRIA RR-6829, f10", smooth=True)
+def ellipsoid(suffix: str, decades: int, d: int, seed: int) -> Function:
+    """`ellipsoid<d>` with a suffix, condition 10^decades, rotated."""
+    name = f"ellipsoid{d}{suffix}"
+    formula = f"sum 10^({decades} i/(d-1)) z_i^2, z = R (x - o)"
+    true = Ellipsoid(*_frame(d, seed, name), condition=10.0**decades)
+    return _rotated(name, true, formula, "after Hansen et al. (2009), INRIA RR-6829, f10", smooth=True)
 
 
 def ridge(d: int, seed: int) -> Function:
@@ -131,11 +133,11 @@ def plateau2(seed: int) -> Function:
     return Function("plateau2", *cube(2, 0, 1), true, 0.0, origin[None], formula, "dale", smooth=False)
 
 
-def noisy(seed: int) -> Function:
-    """`noisy`: Hartmann-3 with noise of 5 % of its range (from the minimum up to 0)."""
+def noisy(name: str, percent: int, seed: int) -> Function:
+    """Hartmann-3 with noise of so much of its range (from the minimum up to 0)."""
     base = hart3(seed)
-    formula = f"{base.formula}, plus N(0, sigma^2), sigma = 5 % of the range"
-    return replace(base, name="noisy", formula=formula, noise=0.05 * abs(base.minimum))
+    formula = f"{base.formula}, plus N(0, sigma^2), sigma = {percent} % of the range"
+    return replace(base, name=name, formula=formula, noise=percent / 100 * abs(base.minimum))
 
 
 def _frame(d: int, seed: int, name: str) -> tuple[Vector, Matrix]:
@@ -153,9 +155,15 @@ def step(seed: int) -> Function:
     return replace(steps(3, seed), name="step")
 
 
-FIXED: Fixed = {"step": step, "noisy": noisy, "plateau2": plateau2}
+FIXED: Fixed = {
+    "step": step,
+    "noisy": partial(noisy, "noisy", 5),
+    "noisy20": partial(noisy, "noisy20", 20),
+    "plateau2": plateau2,
+}
 FAMILIES: Families = {
-    "ellipsoid<d>": (ellipsoid, 2),
+    "ellipsoid<d>": (partial(ellipsoid, "", 6), 2),
+    "ellipsoid<d>_1e4": (partial(ellipsoid, "_1e4", 4), 2),
     "step<d>": (steps, 1),
     "ridge<d>": (ridge, 1),
     "rastrigin<d>": (rastrigin, 1),
