@@ -18,7 +18,7 @@ LAYERS = [
     {"space", "regions"},
     {"kernels"},
     {"gp"},
-    {"acquisition", "search", "design", "seeding"},
+    {"acquisition", "search", "descent", "design", "seeding"},
     {"length_scale"},
     {"methods"},
     {"optimizer", "progress"},

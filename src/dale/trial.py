@@ -36,7 +36,7 @@ class Source(StrEnum):
     GIVEN = "given"  # the point came from the user
     DESIGN = "design"  # the initial design (Alg. 1, lines 2-3)
     GLOBAL = "global"  # the global model's acquisition
-    REGION = "region"  # the minimum of a local quadratic region
+    REGION = "region"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
     EXPLORE = "explore"  # as far as possible from all others: the model had nothing to say
 
 
@@ -46,6 +46,36 @@ class State(StrEnum):
     PENDING = "pending"
     TOLD = "told"
     FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class LocalStep:
+    """A step of a local Taylor model, as the life of its region needs it.
+
+    Attributes:
+        centre: Trial that the model was built around.
+        radius: Half the side of the box that the step was looked for in, in the unit cube.
+        length: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
+        decrease: How far below the centre's value the model predicted to come, in units of the objective.
+    """
+
+    centre: int
+    radius: float
+    length: float
+    decrease: float
+
+
+@dataclass(frozen=True)
+class ClosedRegion:
+    """A region that has nothing more to give.
+
+    Attributes:
+        centre: Trial in its middle.
+        radius: Radius of the ball that no proposal enters any more, in the unit cube.
+    """
+
+    centre: int
+    radius: float
 
 
 @dataclass(frozen=True)
@@ -64,6 +94,8 @@ class Reason:
         spread: Its standard deviation.
         region: Number of the region, best first, where the source is one.
         n_regions: How many regions were live.
+        step: The step of a Taylor model that this is; part of the history, as the length-scale is.
+        closed: Regions that were closed before this proposal; part of the history too.
     """
 
     source: Source
@@ -75,6 +107,8 @@ class Reason:
     spread: float | None = None
     region: int | None = None
     n_regions: int = 0
+    step: LocalStep | None = None
+    closed: tuple[ClosedRegion, ...] = ()
 
     def __str__(self) -> str:
         if self.source is Source.KNOWN:
@@ -85,7 +119,12 @@ class Reason:
             return "initial design"
         if self.source is Source.EXPLORE:
             return "far from all other points"
-        text = f"minimum of quadratic region {self.region}" if self.source is Source.REGION else "global model"
+        if self.step is not None:
+            text = f"local model around trial {self.step.centre}, radius {self.step.radius:.2g}"
+        elif self.source is Source.REGION:
+            text = f"minimum of quadratic region {self.region}"
+        else:
+            text = "global model"
         if self.mean is not None:
             text += f": predicted {self.mean:.6g}" + (f" ± {self.spread:.2g}" if self.spread else "")
         if self.acquisition is not None:

@@ -6,12 +6,25 @@ dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
 from dale.acquisition import AcquisitionFunction, log_expected_improvement, lower_confidence_bound
 from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
 from dale.methods.bayes import BayesianOptimization
+from dale.methods.global_local import GlobalLocal
 from dale.methods.history import History
 from dale.methods.imgpo import IMGPO
 from dale.methods.method import Method, Proposal
 from dale.regions import RegionFinder
 
-__all__ = ["IMGPO", "BayesianOptimization", "History", "Method", "Proposal", "default", "ei", "imgpo", "lcb", "paper"]
+__all__ = [
+    "IMGPO",
+    "BayesianOptimization",
+    "GlobalLocal",
+    "History",
+    "Method",
+    "Proposal",
+    "default",
+    "ei",
+    "imgpo",
+    "lcb",
+    "paper",
+]
 
 
 def paper() -> BayesianOptimization:
@@ -19,9 +32,9 @@ def paper() -> BayesianOptimization:
     return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionFinder())
 
 
-def default() -> BayesianOptimization:
-    """What ``minimize`` uses when no method is named."""
-    return paper()
+def default() -> GlobalLocal:
+    """What ``minimize`` uses when no method is named: a cooled global model and local Taylor models."""
+    return GlobalLocal()
 
 
 def ei(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:

@@ -18,16 +18,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from dale.acquisition import AcquisitionFunction, log_expected_improvement
 from dale.arrays import Matrix, Vector
-from dale.design import far_from, latin_hypercube
+from dale.design import latin_hypercube
 from dale.gp import Factor, GrowingFactor, Posterior, Prior, closed_form_prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
 from dale.methods.history import History
 from dale.methods.method import Proposal
+from dale.methods.observations import (
+    APART,
+    APART_FAILED,
+    APART_PENDING,
+    POINT_GRAIN,
+    VALUE_GRAIN,
+    apart,
+    explore,
+    merged,
+    rounded,
+)
 from dale.methods.standardise import Scale
 from dale.regions import Region, RegionFinder, Regions
 from dale.search import Box, Found, maximise, starting_points
@@ -36,13 +46,6 @@ from dale.trial import Reason, Source
 
 INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
-# Values that the global model sees and points that it proposes are rounded. Its jitter makes it blind to finer digits;
-# what they hold is rounding error, which would grow from ask to ask until runs that should be equal are not.
-VALUE_GRAIN = 2.0**-23  # of standardised values
-POINT_GRAIN = 2.0**-17  # of the cube's side
-APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
-APART_FAILED = 1e-2  # least distance of a region's minimum to a failed evaluation
-APART_PENDING = 1e-6  # least distance to a point that is being evaluated
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class BayesianOptimization:
             return Proposal(points[history.n_asked], Reason(Source.DESIGN))
         rng = generator(seed, history.n_asked)
         if not np.any(history.told):
-            return _explore(history, rng)
+            return explore(history, rng)
         view = View(self, history, rng, memory)
         decision = self.length_scale.decide(view)  # line 6
         found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
@@ -90,7 +93,7 @@ class BayesianOptimization:
         best = max(promised, key=lambda pair: pair[0], default=None)
         if best is not None and (found is None or best[0] > found.value):
             return view.local_proposal(best[1], best[0], decision)
-        return _explore(history, rng) if found is None else view.global_proposal(found, decision)
+        return explore(history, rng) if found is None else view.global_proposal(found, decision)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,15 +153,13 @@ class View:
         found = self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
         # A region whose minimum cannot be evaluated is no use: its ball is left to the global model.
         failed = self.history.X[~told]
-        return replace(
-            found, live=tuple(r for r in found.live if _apart(r.minimiser[None, :], failed, APART_FAILED)[0])
-        )
+        return replace(found, live=tuple(r for r in found.live if apart(r.minimiser[None, :], failed, APART_FAILED)[0]))
 
     @property
     def open_regions(self) -> tuple[Region, ...]:
         """Live regions whose minimum is not being evaluated already."""
         return tuple(
-            r for r in self.regions.live if _apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0]
+            r for r in self.regions.live if apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0]
         )
 
     @cached_property
@@ -167,8 +168,8 @@ class View:
         outside = ~self.regions.inside(self.history.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
-        X, z = _merged(self.history.X[outside], self.z[outside], self.history.told[outside])
-        return X, _rounded(z, VALUE_GRAIN)
+        X, z = merged(self.history.X[outside], self.z[outside], self.history.told[outside])
+        return X, rounded(z, VALUE_GRAIN)
 
     def posterior(self, length_scale: float) -> Posterior:
         """The global model, given the observations outside all regions."""
@@ -179,7 +180,7 @@ class View:
         else:
             factor = Factor.of(kernel(X, X))
         posterior = Posterior(kernel, X, z, factor, closed_form_prior(factor, z))
-        lowest, highest = _rounded([self.best, np.max(self.z)], VALUE_GRAIN)
+        lowest, highest = rounded([self.best, np.max(self.z)], VALUE_GRAIN)
         for x in self.history.pending:
             believed = float(posterior.predict(x[None, :]).mean[0])
             posterior = posterior.extended(x, min(max(believed, lowest), highest))
@@ -202,7 +203,7 @@ class View:
         return self._searched[posterior]
 
     def _search(self, posterior: Posterior) -> Found | None:
-        best = float(_rounded(self.best, VALUE_GRAIN))
+        best = float(rounded(self.best, VALUE_GRAIN))
 
         def values(A: Matrix) -> Vector:
             return self.method.acquisition(*posterior.predict(A), best).value
@@ -216,9 +217,7 @@ class View:
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no region, and neither observed nor being evaluated."""
-        return (
-            ~self.regions.inside(A) & _apart(A, self.history.X, APART) & _apart(A, self.history.pending, APART_PENDING)
-        )
+        return ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
 
     def region_promise(self, region: Region) -> float:
         """Log EI at the minimum of a region, where nothing is left uncertain (``gp/local_quadratic.py``)."""
@@ -242,8 +241,8 @@ class View:
             mean=self.scale.back(float(mean[0])),
             spread=self.scale.back_length(float(spread[0])),
         )
-        rounded = _rounded(found.x, POINT_GRAIN)
-        return Proposal(rounded if self.allowed(rounded[None, :])[0] else found.x, reason)
+        coarse = rounded(found.x, POINT_GRAIN)
+        return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
     def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement
@@ -260,35 +259,3 @@ class View:
 def _shrunk(posterior: Posterior) -> Posterior:
     """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
     return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))
-
-
-def _merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
-    """Points (n, d) without repeats: of those told several times the mean, and no failure where there is a value.
-
-    The model is without noise, so two values at one point would be a jump, and its variance would explode.
-    """
-    _, first, group = np.unique(_rounded(X, APART), axis=0, return_index=True, return_inverse=True)
-    if len(first) == len(X):
-        return X, z
-    group = group.ravel()
-    counts = np.bincount(group, told)
-    means = np.bincount(group, np.where(told, z, 0.0)) / np.maximum(counts, 1)
-    values = np.where(counts > 0, means, z[first])
-    order = np.argsort(first)  # as they came
-    return X[first[order]], values[order]
-
-
-def _rounded(values: Vector | float | list[float], grain: float) -> Vector:
-    return np.round(np.asarray(values) / grain) * grain
-
-
-def _explore(history: History, rng: np.random.Generator) -> Proposal:
-    points = np.vstack([history.X, history.pending])
-    return Proposal(far_from(points, history.dimension, rng), Reason(Source.EXPLORE, length_scale=history.length_scale))
-
-
-def _apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
-    """Which of A (m, d) are farther than ``distance`` from all points (n, d)."""
-    if len(points) == 0:
-        return np.ones(len(A), dtype=bool)
-    return np.asarray(np.min(cdist(A, points), axis=1) > distance)

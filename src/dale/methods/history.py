@@ -24,6 +24,7 @@ class History:
         n_given: Number of points that came from the user.
         length_scale: That of the last proposal of a model; None before the first.
         adopted: The first trial of the last unbroken row of proposals with this length-scale.
+        trials: All trials, in the order of their ids.
     """
 
     X: Matrix
@@ -34,6 +35,7 @@ class History:
     n_given: int
     length_scale: float | None
     adopted: int
+    trials: tuple[Trial, ...] = ()
 
     @classmethod
     def of(cls, trials: Sequence[Trial], dimension: int) -> History:
@@ -54,6 +56,7 @@ class History:
             n_given=n_given,
             length_scale=length_scale,
             adopted=adopted,
+            trials=tuple(trials),
         )
 
     @property

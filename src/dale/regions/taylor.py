@@ -57,18 +57,18 @@ class Monomials(NamedTuple):
         root: Root of its multinomial coefficient, (p,).
         variables: The factors of each, (p, m), filled up with d, which stands for 1.
         lower: Number of the monomial that remains when variable i is taken away once, (p, d); p stands for 1.
-        count: How often variable i is in it, times ``root`` over that of the remaining one, (p, d).
+        factor: How often variable i is in it, times ``root`` over that of the remaining one, (p, d).
         lower_twice: The same when variables i and j are taken away, (p, d, d).
-        count_twice: And its factor, (p, d, d).
+        factor_twice: And its factor, (p, d, d).
     """
 
     degree: np.ndarray
     root: Vector
     variables: np.ndarray
     lower: np.ndarray
-    count: Matrix
+    factor: Matrix
     lower_twice: np.ndarray
-    count_twice: np.ndarray
+    factor_twice: np.ndarray
 
     def __call__(self, Z: Matrix) -> Matrix:
         """Features (m, p) of points (m, d)."""
@@ -82,12 +82,12 @@ class Monomials(NamedTuple):
         """Features (m, p) and their slopes (m, p, d) at points (m, d)."""
         features = self(Z)
         padded = np.hstack([features, np.ones((len(Z), 1))])
-        return features, self.count * padded[:, self.lower]
+        return features, self.factor * padded[:, self.lower]
 
     def curvatures(self, Z: Matrix, weights: Vector) -> np.ndarray:
         """Second derivatives (m, d, d) of the polynomial with these weights (p,) at points (m, d)."""
         padded = np.hstack([self(Z), np.ones((len(Z), 1))])
-        return np.einsum("a,aij,maij->mij", weights, self.count_twice, padded[:, self.lower_twice])
+        return np.einsum("a,aij,maij->mij", weights, self.factor_twice, padded[:, self.lower_twice])
 
 
 @lru_cache(maxsize=64)
@@ -97,20 +97,20 @@ def monomials(dimension: int, degree: int) -> Monomials:
     number = {t: i for i, t in enumerate(terms)} | {(): len(terms)}
     root = np.array([_root(t) for t in terms] + [1.0])
     lower = np.full((len(terms), dimension), len(terms))
-    count = np.zeros((len(terms), dimension))
+    factor = np.zeros((len(terms), dimension))
     for a, term in enumerate(terms):
         for i in set(term):
             rest = list(term)
             rest.remove(i)
             lower[a, i] = number[tuple(rest)]
-            count[a, i] = term.count(i) * root[a] / root[lower[a, i]]
+            factor[a, i] = term.count(i) * root[a] / root[lower[a, i]]
     # The monomial 1 has no variable to take away: one more row, of zeros, stands for it.
     lower_padded = np.vstack([lower, np.full((1, dimension), len(terms))])
-    count_padded = np.vstack([count, np.zeros((1, dimension))])
+    factor_padded = np.vstack([factor, np.zeros((1, dimension))])
     lower_twice = lower_padded[lower]
-    count_twice = count[:, :, None] * count_padded[lower]
+    factor_twice = factor[:, :, None] * factor_padded[lower]
     variables = np.array([t + (dimension,) * (degree - len(t)) for t in terms])
-    return Monomials(np.array([len(t) for t in terms]), root[:-1], variables, lower, count, lower_twice, count_twice)
+    return Monomials(np.array([len(t) for t in terms]), root[:-1], variables, lower, factor, lower_twice, factor_twice)
 
 
 def _root(term: tuple[int, ...]) -> float:
@@ -161,8 +161,30 @@ class TaylorModel:
     n_points: int
 
     @classmethod
-    def fit(cls, X: Matrix, y: Vector, centre: Vector, value: float, radius: float) -> TaylorModel:
-        """From observations (n, d), (n,) around a centre, which is interpolated."""
+    def fit(
+        cls,
+        X: Matrix,
+        y: Vector,
+        centre: Vector,
+        value: float,
+        radius: float,
+        *,
+        most_degree: int = MOST_DEGREE,
+        rhos: tuple[float, ...] = RHOS,
+        far_rhos: tuple[float, ...] = FAR_RHOS,
+    ) -> TaylorModel:
+        """From observations (n, d), (n,) around a centre, which is interpolated.
+
+        Args:
+            X: Points.
+            y: Their values.
+            centre: c.
+            value: y(c).
+            radius: D.
+            most_degree: The degree is no higher.
+            rhos: Radii of convergence to choose from.
+            far_rhos: Those that have to be earned.
+        """
         d = len(centre)
         Z = (X - centre) / radius
         r = np.sqrt(np.sum(Z * Z, axis=1))
@@ -170,14 +192,14 @@ class TaylorModel:
         use = np.argsort(r, kind="stable")
         use = use[r[use] > SAME][:MOST_POINTS]
         Z, r, v = Z[use], r[use], y[use] - value
-        degree = affordable_degree(d)
+        degree = min(affordable_degree(d), most_degree)
         terms = monomials(d, degree)
         features = terms(Z)
         redundant = len(v) > n_terms(d, 2)
         best: _Fit | None = None
-        for rho in RHOS + FAR_RHOS if redundant else RHOS:
+        for rho in rhos + far_rhos if redundant else rhos:
             fit = _fit(features, v, r, terms.degree, degree, radius / rho, d)
-            if rho > RHOS[-1]:
+            if rho in far_rhos:
                 fit = fit._replace(loss=fit.loss + EARNED)
             if best is None or fit.loss < best.loss:
                 best, chosen = fit, rho
@@ -211,7 +233,7 @@ class TaylorModel:
         """Mean and spread of y(x) - y(c) at points (m, d)."""
         features = self.terms(Z)
         v = features @ self.root
-        return features @ self.weights, self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-30))
+        return features @ self.weights, self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-300))
 
     def mean_with_slopes(self, Z: Matrix) -> tuple[Vector, Matrix]:
         """Mean of y(x) - y(c) at points (m, d) and its slopes (m, d)."""
@@ -226,7 +248,7 @@ class TaylorModel:
         """Mean and spread of y(x) - y(c) at points (m, d), and their slopes, each (m, d)."""
         features, slopes = self.terms.with_slopes(Z)
         v = features @ self.root
-        norm = np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-30))
+        norm = np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-300))
         by_feature = (v @ self.root.T) / norm[:, None]
         return (
             features @ self.weights,
@@ -244,9 +266,7 @@ class _Fit(NamedTuple):
     variance: float  # s^2
 
 
-def _fit(
-    features: Matrix, v: Vector, r: Vector, degrees: np.ndarray, degree: int, t: float, dimension: int
-) -> _Fit:
+def _fit(features: Matrix, v: Vector, r: Vector, degrees: np.ndarray, degree: int, t: float, dimension: int) -> _Fit:
     """The posterior for one t = D / rho."""
     n, p = features.shape
     prior = np.where(degrees == 1, FLAT, t ** (degrees - 2.0))
@@ -260,10 +280,6 @@ def _fit(
     weights = solve_triangular(R, qr[:p, p], check_finite=False)
     residual = float(qr[p, p]) ** 2 if n else 0.0
     freedom = max(n - dimension, 0)
-    variance = max(residual / max(freedom, 1), 1e-300)
-    loss = (
-        0.5 * freedom * math.log(variance)
-        + float(np.sum(np.log(noise)))
-        + float(np.sum(np.log(np.abs(np.diag(R)))))
-    )
+    variance = max(residual / max(freedom, 1), 1e-3000)
+    loss = 0.5 * freedom * math.log(variance) + float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(R)))))
     return _Fit(loss, weights, R, prior, variance)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dale import methods
 from dale.bench.comparison import Comparison
 from dale.bench.contenders import label
 from dale.bench.functions import get
@@ -48,7 +47,7 @@ def plan(*, quick: bool) -> list[Job]:
     jobs = []
     for seed in range(QUICK_RUNS if quick else RUNS):
         pairs = [(f, m) for f, ms in (FIG_2A, FIG_2C, FIG_2F) for m in ms]
-        pairs += [(f, m) for f in FIG_3 + FIG_3_MOVED for m in _fig_3_methods()]
+        pairs += [(f, m) for f in FIG_3 + FIG_3_MOVED for m in FIG_3_METHODS]
         for function, method in pairs:
             if method == "pes" and (quick or seed >= PES_RUNS):
                 continue
@@ -83,7 +82,7 @@ def reproduce(
         "fig-2d": drawings.alpha_ratio(FIG_2A[0]),
         "fig-2e": drawings.surface(FIG_2F[0]),
         "fig-2f": drawings.regret(comparison, *FIG_2F),
-        "fig-3": drawings.comparison(comparison, FIG_3 + FIG_3_MOVED, _fig_3_methods()),
+        "fig-3": drawings.comparison(comparison, FIG_3 + FIG_3_MOVED, FIG_3_METHODS),
     }
     for name, figure in figures.items():
         for kind in ("png", "svg"):
@@ -91,12 +90,6 @@ def reproduce(
     page = out / "README.md"
     page.write_text(_page(comparison, curves, quick=quick))
     return page
-
-
-def _fig_3_methods() -> tuple[str, ...]:
-    """Without ``default`` as long as it is the paper's method: the runs would be the same."""
-    same = methods.default() == methods.paper()
-    return tuple(m for m in FIG_3_METHODS if not (same and m == "default"))
 
 
 def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
@@ -113,7 +106,7 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
         for m in comparison.methods
         for low, high in [_least_and_most([len(by[m]) for by in curves.values() if m in by])]
     )
-    missing = [m for m in _fig_3_methods() if m not in comparison.methods]
+    missing = [m for m in FIG_3_METHODS if m not in comparison.methods]
     lines = [
         "# The paper's Section 4 from fresh runs",
         "",
@@ -128,8 +121,6 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
     ]
     if "pes" in comparison.methods:
         lines += ["PES is BoTorch's, not the code that the paper ran, and a run takes minutes: hence so few."]
-    if methods.default() == methods.paper():
-        lines += ["dale's default method is the paper's for now, so it has no curve of its own."]
     if missing:
         lines += [f"Not installed where this was made, so without runs: {', '.join(label(m) for m in missing)}."]
     if quick:

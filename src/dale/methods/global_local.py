@@ -1,0 +1,334 @@
+"""The default method: the paper's two sides, each carried on, and the choice between them. A function of the history.
+
+1. Before the initial design is complete: its next point.
+2. The local side: the Taylor region around the best observation proposes a step (``local.py``), or is closed if it has
+   nothing more to give (``regions/trust.py``). Then the best observation outside all closed balls has its say.
+3. The global side: a Gaussian process on thinned observations, its length-scale cooled down by Alg. 2, its mean and
+   variance those of the values; its best point of log EI outside the closed balls.
+4. The choice, by log EI. A global model promises too much, for its EI is a maximum over a whole cube of guesses; so a
+   step from the best observation is taken if it promises at least ``KEEP_ON`` of the global EI, else two times out of
+   three; a step from elsewhere if it promises at least ``TURN_ASIDE`` of it. Before 3 d evaluations the global
+   side has the word, unless the local model is certain.
+
+Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
+ones are as bad as the worst for the global side, and no step goes near them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dale.acquisition import log_expected_improvement
+from dale.arrays import Matrix, Vector
+from dale.design import latin_hypercube
+from dale.gp import GrowingFactor, Posterior, Prior
+from dale.kernels import SquaredExponential
+from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
+from dale.methods.history import History
+from dale.methods.local import LocalModel, Step
+from dale.methods.method import Proposal
+from dale.methods.observations import (
+    APART,
+    APART_FAILED,
+    APART_PENDING,
+    POINT_GRAIN,
+    VALUE_GRAIN,
+    apart,
+    explore,
+    merged,
+    rounded,
+)
+from dale.methods.standardise import Scale
+from dale.regions.ball import Ball
+from dale.regions.trust import LEAST_RADIUS, TrustRegions, closing_radius
+from dale.search import Box, Found, maximise, starting_points
+from dale.seeding import generator
+from dale.trial import ClosedRegion, LocalStep, Reason, Source
+
+INITIAL = 3
+OPENING = 3  # evaluations for each dimension before the first uncertain step
+KEEP_ON = 1e-3
+TURN_ASIDE = 1e-2
+TURNS = 3  # one of so many is global while local steps promise little
+NOTHING = 1e-13  # of the spread of the better half of the values: a promise below it is none
+THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
+SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
+SAME_POINT = 1e-11
+
+
+@dataclass(frozen=True)
+class GlobalLocal:
+    """Settings; an ablation changes one at a time.
+
+    Attributes:
+        length_scale: How the global model's length-scale is chosen.
+        local: The Taylor regions; None for none.
+        initial: Size of the initial design.
+        opening: Evaluations for each dimension before the first uncertain local step.
+        keep_on: Part of the global promise that is enough for a step from the best observation.
+        turn_aside: And for one from elsewhere.
+        compress: Whether strongly skewed values are compressed for the global model.
+    """
+
+    length_scale: LengthScalePolicy = AlphaRatio(initial=0.5)  # noqa: RUF009 (frozen)
+    local: LocalModel | None = LocalModel()  # noqa: RUF009
+    initial: int = INITIAL
+    opening: int = OPENING
+    keep_on: float = KEEP_ON
+    turn_aside: float = TURN_ASIDE
+    compress: bool = True
+
+    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+        """The next point of the unit cube."""
+        if history.n_asked + history.n_given < self.initial:
+            points = latin_hypercube(self.initial, history.dimension, generator(seed, 0))
+            return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+        rng = generator(seed, history.n_asked)
+        if not np.any(history.told):
+            return explore(history, rng)
+        patience = self.local.patience if self.local else 1
+        valleys = Valleys(self, history, TrustRegions.of(history.trials, patience), rng)
+        local = valleys.at_the_best()
+        landscape = Landscape(self, history, valleys.regions, valleys.scale, rng)
+        decision = self.length_scale.decide(landscape)
+        promised = landscape.promise(decision.posterior) + math.log(landscape.unit)
+        if local is not None and not self._keeps_on(local, promised, history):
+            local = None
+        elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.dimension:
+            aside = valleys.elsewhere()
+            local = aside if aside and aside[1].promise >= promised + math.log(self.turn_aside) else None
+        if local is not None:
+            proposal = valleys.proposal(*local)
+        else:
+            found = landscape.search(decision.posterior)
+            proposal = explore(history, rng) if found is None else landscape.proposal(found, decision)
+        return Proposal(
+            proposal.point,
+            replace(
+                proposal.reason,
+                length_scale=decision.length_scale,
+                log_alpha_ratio=decision.log_alpha_ratio,
+                cooled=decision.cooled,
+                n_regions=len(valleys.regions.open),
+                closed=tuple(valleys.closed),
+            ),
+        )
+
+    def _keeps_on(self, local: tuple[int, Step], promised: float, history: History) -> bool:
+        """Whether a step from the best observation is taken."""
+        step = local[1]
+        if len(history.X) < self.opening * history.dimension and not step.leap:
+            return False
+        if step.promise >= promised + math.log(self.keep_on):
+            return True
+        return any(t.reason.source is not Source.REGION for t in history.trials[1 - TURNS :])
+
+
+@dataclass(eq=False)
+class Valleys:
+    """The local side at one proposal."""
+
+    method: GlobalLocal
+    history: History
+    regions: TrustRegions
+    rng: np.random.Generator
+    closed: list[ClosedRegion] = field(default_factory=list)  # by this proposal
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Standardises the values."""
+        return Scale.of(self.history.y[self.history.told])
+
+    @cached_property
+    def X(self) -> Matrix:
+        """Told points (n, d)."""
+        return self.history.X[self.history.told]
+
+    @cached_property
+    def z(self) -> Vector:
+        """Their standardised values (n,)."""
+        return self.scale(self.history.y[self.history.told])
+
+    @property
+    def n(self) -> int:
+        """Told points."""
+        return len(self.z)
+
+    @property
+    def best(self) -> int:
+        """Number of the best one."""
+        return int(np.argmin(self.z))
+
+    @property
+    def best_is_closed(self) -> bool:
+        """Whether it lies in a closed ball."""
+        return bool(self.regions.inside(self.X[self.best][None, :])[0])
+
+    def at_the_best(self) -> tuple[int, Step] | None:
+        """The step from the best observation; if there is none, its region is closed."""
+        if self.best_is_closed:
+            return None
+        return self._step_or_close(self.best, at_the_best=True)
+
+    def elsewhere(self) -> tuple[int, Step] | None:
+        """The step from the best observation outside all closed balls."""
+        outside = np.flatnonzero(~self.regions.inside(self.X))
+        if len(outside) == 0:
+            return None
+        return self._step_or_close(int(outside[np.argmin(self.z[outside])]), at_the_best=False)
+
+    def _step_or_close(self, i: int, *, at_the_best: bool) -> tuple[int, Step] | None:
+        settings = self.method.local
+        if settings is None or self.n < self.X.shape[1] + 2:
+            return None
+        region = self.regions.around(self.X[i], settings.first_radius)
+        step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
+        nothing = NOTHING * min(1.0, float(np.median(self.z) - self.z[self.best]))
+        nothing = max(nothing, 2 * self.scale.resolution, np.finfo(float).tiny)
+        repeated = np.min(np.max(np.abs(self.X - step.point), axis=1)) < SAME_POINT
+        done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
+        if done or repeated or region.radius < LEAST_RADIUS:
+            ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
+            self.regions = self.regions.without(ball)
+            centre = int(self.history.ids[self.history.told][i])
+            self.closed.append(ClosedRegion(centre, ball.radius))
+            return None
+        failed = self.history.X[~self.history.told]
+        free = apart(step.point[None, :], failed, APART_FAILED) & apart(
+            step.point[None, :], self.history.pending, APART_PENDING
+        )
+        return (i, step) if free[0] else None
+
+    def proposal(self, i: int, step: Step) -> Proposal:
+        """The step, with its reason."""
+        reason = Reason(
+            Source.REGION,
+            acquisition=self.scale.back_length(math.exp(step.promise)),
+            mean=self.scale.back(float(self.z[i]) + step.mean),
+            spread=self.scale.back_length(step.spread),
+            step=LocalStep(
+                centre=int(self.history.ids[self.history.told][i]),
+                radius=step.model.radius,
+                length=float(np.max(np.abs(step.z))),
+                decrease=self.scale.back_length(-step.mean),
+            ),
+        )
+        return Proposal(step.point, reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """The global side at one proposal; it is the ``Situation`` that a length-scale policy looks at."""
+
+    method: GlobalLocal
+    history: History
+    regions: TrustRegions
+    scale: Scale
+    rng: np.random.Generator
+
+    @property
+    def previous(self) -> float | None:
+        """Length-scale of the last proposal."""
+        return self.history.length_scale
+
+    @property
+    def n(self) -> int:
+        """Number of observations that the model sees."""
+        return len(self._data[1])
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.history.dimension
+
+    @cached_property
+    def starts(self) -> Matrix:
+        """Where the search looks first, (m, d)."""
+        incumbent = self.history.X[np.nanargmin(self.history.y)]
+        starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
+        return starts[self.allowed(starts)]
+
+    @cached_property
+    def _data(self) -> tuple[Matrix, Vector, float, float]:
+        """Points (m, d) and values (m,) of the model, the target, and what one unit is in standardised values."""
+        told = self.history.told
+        z = self.scale(self.history.y)
+        best, worst = float(np.min(z[told])), float(np.max(z[told]))
+        X, z = merged(self.history.X, np.where(told, z, worst), told)
+        keep = thinned(X, z, THIN * math.sqrt(self.dimension))
+        X, z = X[keep], z[keep]
+        median = float(np.median(z))
+        if self.method.compress and worst - median > SKEWED * (median - best) > 0:
+            z, target, unit = np.log1p((z - best) / (median - best)), 0.0, median - best
+        else:
+            target, unit = best, 1.0
+        return X, rounded(z, VALUE_GRAIN), float(rounded(target, VALUE_GRAIN)), unit
+
+    @property
+    def unit(self) -> float:
+        """One unit of the model's values, in standardised values."""
+        return self._data[3]
+
+    def posterior(self, length_scale: float) -> Posterior:
+        """The global model: its mean and variance are those of the values, whatever the length-scale."""
+        X, v, target, _ = self._data
+        prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
+        posterior = Posterior.fit(SquaredExponential(length_scale), X, v, prior)
+        for x in self.history.pending:
+            believed = float(posterior.predict(x[None, :]).mean[0])
+            posterior = posterior.extended(x, min(max(believed, target), float(np.max(v))))
+        return posterior
+
+    def standardised(self, prior: Prior) -> Prior:
+        """A mean and variance of the objective's values, in units of the model."""
+        return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.back_length(1.0) ** 2)
+
+    def promise(self, posterior: Posterior) -> float:
+        """Logarithm of the best acquisition among the starting points: enough for a comparison."""
+        if len(self.starts) == 0:
+            return -math.inf
+        return float(np.max(log_expected_improvement(*posterior.predict(self.starts), self._data[2]).value))
+
+    def search(self, posterior: Posterior) -> Found | None:
+        """The best allowed point of the acquisition function."""
+        target = self._data[2]
+
+        def values(A: Matrix) -> Vector:
+            return log_expected_improvement(*posterior.predict(A), target).value
+
+        def value_and_slope(x: Vector) -> tuple[float, Vector]:
+            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes(x)
+            value, by_mean, by_spread = log_expected_improvement(np.array(mean), np.array(spread), target)
+            return float(value), by_mean * mean_slope + by_spread * spread_slope
+
+        return maximise(values, value_and_slope, self.starts, Box.unit(self.dimension), self.allowed)
+
+    def allowed(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are in no closed ball, and neither observed nor being evaluated."""
+        return ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
+
+    def proposal(self, found: Found, decision: Decision) -> Proposal:
+        """The best point of the global model."""
+        reason = Reason(
+            Source.GLOBAL,
+            length_scale=decision.length_scale,
+            acquisition=self.scale.back_length(math.exp(found.value) * self.unit),
+        )
+        coarse = rounded(found.x, POINT_GRAIN)
+        return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
+
+
+def thinned(X: Matrix, z: Vector, distance: float) -> np.ndarray:
+    """Numbers of observations (n, d), (n,) no two of which are nearer than ``distance``; the better one is kept."""
+    order = np.argsort(z, kind="stable")
+    near = cdist(X[order], X[order]) <= distance
+    kept: list[int] = []
+    for i in range(len(order)):
+        if not near[i, kept].any():
+            kept.append(i)
+    return np.sort(order[kept])

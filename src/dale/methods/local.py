@@ -1,0 +1,158 @@
+"""The next step of one Taylor region: where its model promises most inside the region's box.
+
+Log EI as everywhere else: the spread of the model makes steps that improve its geometry attractive by themselves. The
+search starts at the minimum of the mean (Newton on a polynomial) and at the best of many random points. Where the model
+is all but certain much farther out (a linear or quadratic function, seen with redundant points) the box is the cube.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dale.acquisition import log_expected_improvement
+from dale.arrays import Matrix, Vector
+from dale.descent import Tolerance, descend
+from dale.methods.observations import rounded
+from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, TaylorModel
+from dale.regions.trust import FIRST_RADIUS, PATIENCE, TrustRegion
+
+RANDOM_POINTS = 200
+EXACT = Tolerance(slope=1e-15, gain=1e-16)  # the slope in units of that at the centre
+ROUGH = Tolerance(slope=1e-5, gain=1e-9)
+CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
+STEP_GRAIN = 2.0**-24  # of the step's length: what is finer is rounding error
+FLATTEST = 1e-8
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Settings of the Taylor regions, one for each thing that an ablation may take away.
+
+    Attributes:
+        most_degree: Of the polynomials.
+        far_rhos: Radii of convergence beyond the cube, for plain quadratics; they have to be earned.
+        first_radius: Of a new region.
+        patience: Failures in a row before a radius is halved.
+        confidence: The model's spread is multiplied by this.
+        leap: Whether a certain model may step out of its box.
+    """
+
+    most_degree: int = MOST_DEGREE
+    far_rhos: tuple[float, ...] = FAR_RHOS
+    first_radius: float = FIRST_RADIUS
+    patience: int = PATIENCE
+    confidence: float = 0.5
+    leap: bool = True
+
+    def step(
+        self, X: Matrix, y: Vector, centre: int, region: TrustRegion, pending: Matrix, rng: np.random.Generator
+    ) -> Step:
+        """The best step from observation number ``centre`` of X (n, d), y (n,), others (m, d) being evaluated."""
+        c, D, best = X[centre], region.radius, float(np.min(y))
+        model = self._fit(X, y, centre, D)
+        if len(pending):
+            believed = model.value + model.predict((pending - c) / D)[0]
+            X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, best, np.max(y)))
+            model = self._fit(X, y, centre, D)
+        cube = -c / D, (1 - c) / D
+        lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
+        draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
+        draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
+        mean, spread = model.predict(draws)
+        z, lowest = _lowest(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper)
+        leap = self._leap(model, z, lowest, cube) if self.leap else None
+        target = best - float(y[centre])
+        if leap is not None:
+            z, lowest = leap
+        else:
+            start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
+            z = _most_promising(model, np.array([z, start]), lower, upper, target)
+        z = rounded(z, STEP_GRAIN * _power_of_two(float(np.max(np.abs(z)))))
+        on_face = [np.abs(z - face) <= 1e-12 for face in cube]
+        x = np.where(on_face[0], 0.0, np.where(on_face[1], 1.0, np.clip(c + D * z, 0.0, 1.0)))
+        mean_there, spread_there = model.predict(z[None, :])
+        promise = log_expected_improvement(mean_there, spread_there, target).value
+        return Step(
+            x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, leap is not None, model
+        )
+
+    def _fit(self, X: Matrix, y: Vector, centre: int, radius: float) -> TaylorModel:
+        model = TaylorModel.fit(
+            X, y, X[centre], float(y[centre]), radius, most_degree=self.most_degree, far_rhos=self.far_rhos
+        )
+        return replace(model, scale=self.confidence * model.scale)
+
+    def _leap(
+        self, model: TaylorModel, z: Vector, lowest: float, cube: tuple[Vector, Vector]
+    ) -> tuple[Vector, float] | None:
+        """The minimum of the mean in the whole cube, if the model is certain of it."""
+        if model.n_points <= len(z) or np.max(np.abs(z)) < 0.99 or not _certain(model, z, lowest):
+            return None
+        far, value = _lowest(model, z[None, :], *cube)
+        return (far, value) if value < lowest and _certain(model, far, value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a region proposes.
+
+    Attributes:
+        point: In the cube, (d,).
+        z: The same in the model's coordinates.
+        promise: Log EI.
+        mean: Predicted value minus that of the centre.
+        spread: Its standard deviation.
+        lowest: Minimum of the mean in the box, minus the centre's value.
+        leap: Whether it leaves the box.
+        model: The model that proposes it.
+    """
+
+    point: Vector
+    z: Vector
+    promise: float
+    mean: float
+    spread: float
+    lowest: float
+    leap: bool
+    model: TaylorModel
+
+
+def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector) -> tuple[Vector, float]:
+    steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
+    tolerance = Tolerance(EXACT.slope * steepest, EXACT.gain)
+    Z, values = descend(
+        model.mean_with_slopes, starts, lower, upper, tolerance=tolerance, curvatures=model.mean_curvatures
+    )
+    i = int(np.argmin(values))
+    return Z[i], float(values[i])
+
+
+def _most_promising(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector, target: float) -> Vector:
+    """Log EI climbed from starts, the first of which is the minimum of the mean."""
+
+    def loss(Z: Matrix) -> tuple[Vector, Matrix]:
+        mean, spread, mean_slope, spread_slope = model.predict_with_slopes(Z)
+        value, by_mean, by_spread = log_expected_improvement(mean, spread, target)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return -value, -(by_mean[:, None] * mean_slope + by_spread[:, None] * spread_slope)
+
+    # Where the gain outweighs the spread, -log EI curves as the mean does, over the gain.
+    values, vectors = np.linalg.eigh(model.mean_curvatures(starts[:1])[0])
+    size = np.abs(values)
+    size = np.maximum(size, FLATTEST * np.max(size) + np.finfo(float).tiny)
+    mean, spread = model.predict(starts[:1])
+    unit = max(target - float(mean[0]), float(spread[0]))
+    Z, losses = descend(loss, starts, lower, upper, tolerance=ROUGH, inverse=unit * (vectors / size) @ vectors.T)
+    return Z[int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))]
+
+
+def _certain(model: TaylorModel, z: Vector, decrease: float) -> bool:
+    spread = float(model.predict(z[None, :])[1][0])
+    return spread + float(model.remainder(float(np.linalg.norm(z)))) < -CERTAIN * decrease
+
+
+def _power_of_two(length: float) -> float:
+    return 2.0 ** math.ceil(math.log2(length)) if length > 0 else 1.0

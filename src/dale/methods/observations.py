@@ -1,0 +1,56 @@
+"""What the global models of all methods have in common: how observations are prepared and points kept apart.
+
+Values that a global model sees and points that it proposes are rounded. Its jitter makes it blind to finer digits; what
+they hold is rounding error, which would grow from ask to ask until runs that should be equal are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dale.arrays import Matrix, Vector
+from dale.design import far_from
+from dale.methods.history import History
+from dale.methods.method import Proposal
+from dale.trial import Reason, Source
+
+VALUE_GRAIN = 2.0**-23  # of standardised values
+POINT_GRAIN = 2.0**-17  # of the cube's side
+APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
+APART_FAILED = 1e-2  # least distance of a local model's proposal to a failed evaluation
+APART_PENDING = 1e-6  # least distance to a point that is being evaluated
+
+
+def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
+    """Points (n, d) without repeats: of those told several times the mean, and no failure where there is a value.
+
+    The model is without noise, so two values at one point would be a jump, and its variance would explode.
+    """
+    _, first, group = np.unique(rounded(X, APART), axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(X):
+        return X, z
+    group = group.ravel()
+    counts = np.bincount(group, told)
+    means = np.bincount(group, np.where(told, z, 0.0)) / np.maximum(counts, 1)
+    values = np.where(counts > 0, means, z[first])
+    order = np.argsort(first)  # as they came
+    return X[first[order]], values[order]
+
+
+def rounded(values: Vector | float | list[float], grain: float) -> Vector:
+    """The nearest multiples of ``grain``."""
+    return np.round(np.asarray(values) / grain) * grain
+
+
+def explore(history: History, rng: np.random.Generator) -> Proposal:
+    """A point far from all others, for want of a model."""
+    points = np.vstack([history.X, history.pending])
+    return Proposal(far_from(points, history.dimension, rng), Reason(Source.EXPLORE, length_scale=history.length_scale))
+
+
+def apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
+    """Which of A (m, d) are farther than ``distance`` from all points (n, d)."""
+    if len(points) == 0:
+        return np.ones(len(A), dtype=bool)
+    return np.asarray(np.min(cdist(A, points), axis=1) > distance)
