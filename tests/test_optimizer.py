@@ -70,10 +70,11 @@ def test_the_order_of_the_tells_does_not_show():
 def test_eight_asks_without_a_tell_are_eight_different_points(n_told):
     optimizer = told(n_told)
     trials = optimizer.ask(8)
-    P = np.array([t.point for t in optimizer.history])
+    P = np.array([t.point for t in trials])
     distance = np.linalg.norm(P[:, None] - P[None], axis=2) + np.eye(len(P))
     assert len(trials) == 8
     assert distance.min() > 1e-6
+    assert len({t.point.tobytes() for t in optimizer.history}) == n_told + 8
     assert {t.state for t in trials} == {State.PENDING}
 
 

@@ -30,7 +30,7 @@ def view_of(optimizer, method=None):
 
 def given(X, y, method=None):
     """An optimizer of the unit cube that was handed these evaluations."""
-    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=method)
+    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=method or dale.methods.paper())
     for x, value in zip(X, y, strict=True):
         optimizer.add(x, value)
     return optimizer
@@ -118,7 +118,7 @@ class TestAlphaRatio:
 
     def test_the_floor_counts_every_evaluation_there_is(self):
         """Design, told, failed and pending ones."""
-        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dale.methods.paper())
         for trial in optimizer.ask(4):
             optimizer.tell(trial, float(bowl(trial.point)))
         optimizer.fail(optimizer.ask())
@@ -330,7 +330,7 @@ def _data(posterior):
 def _global_beside_a_region():
     """A history whose next proposal comes from the global model although a region lives, and that proposal."""
     for seed in range(8):
-        optimizer = dale.Optimizer(get("branin").bounds, seed=seed)
+        optimizer = dale.Optimizer(get("branin").bounds, seed=seed, method=dale.methods.paper())
         for _ in range(30):
             before = [*optimizer.history]
             trial = optimizer.ask()

@@ -22,7 +22,7 @@ def objective(p):
 @pytest.fixture(scope="module")
 def run():
     x0 = [{"gain": 0.1, "delay": 2.9}, {"gain": 10, "delay": 0.5}]  # the first one fails
-    return dale.minimize(objective, SPACE, budget=16, seed=0, x0=x0)
+    return dale.minimize(objective, SPACE, budget=16, seed=0, x0=x0, method=dale.methods.paper())
 
 
 def legend_of(figure):

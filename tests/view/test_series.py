@@ -20,7 +20,7 @@ def bowl(x):
 
 @pytest.fixture(scope="module")
 def run():
-    return dale.minimize(bowl, BOUNDS, budget=14, seed=0)
+    return dale.minimize(bowl, BOUNDS, budget=14, seed=0, method=dale.methods.paper())
 
 
 def trial(number, value, source=Source.GLOBAL, state=State.TOLD, **why):

@@ -45,7 +45,7 @@ from dale.methods.observations import (
 )
 from dale.methods.standardise import Scale
 from dale.regions.ball import Ball
-from dale.regions.trust import LEAST_RADIUS, TrustRegions, closing_radius
+from dale.regions.trust import LEAST_RADIUS, TrustRegion, TrustRegions, closing_radius
 from dale.search import Box, Found, maximise, starting_points
 from dale.seeding import generator
 from dale.trial import ClosedRegion, LocalStep, Reason, Source
@@ -75,7 +75,7 @@ class GlobalLocal:
         compress: Whether strongly skewed values are compressed for the global model.
     """
 
-    length_scale: LengthScalePolicy = AlphaRatio(initial=0.5)  # noqa: RUF009 (frozen)
+    length_scale: LengthScalePolicy = AlphaRatio(initial=0.5, most_surprise=4.0)  # noqa: RUF009 (frozen)
     local: LocalModel | None = LocalModel()  # noqa: RUF009
     initial: int = INITIAL
     opening: int = OPENING
@@ -187,22 +187,32 @@ class Valleys:
         if settings is None or self.n < self.X.shape[1] + 2:
             return None
         region = self.regions.around(self.X[i], settings.first_radius)
-        step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
         nothing = NOTHING * min(1.0, float(np.median(self.z) - self.z[self.best]))
         nothing = max(nothing, 2 * self.scale.resolution, np.finfo(float).tiny)
-        repeated = np.min(np.max(np.abs(self.X - step.point), axis=1)) < SAME_POINT
-        done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
-        if done or repeated or region.radius < LEAST_RADIUS:
-            ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
-            self.regions = self.regions.without(ball)
-            centre = int(self.history.ids[self.history.told][i])
-            self.closed.append(ClosedRegion(centre, ball.radius))
-            return None
-        failed = self.history.X[~self.history.told]
-        free = apart(step.point[None, :], failed, APART_FAILED) & apart(
-            step.point[None, :], self.history.pending, APART_PENDING
-        )
-        return (i, step) if free[0] else None
+        while True:
+            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
+            done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
+            if done or region.radius < LEAST_RADIUS:
+                self._close(i, step, region)
+                return None
+            if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
+                break
+            region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
+        return (i, step) if self._may_be_asked(step.point) else None
+
+    def _close(self, i: int, step: Step, region: TrustRegion) -> None:
+        ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
+        self.regions = self.regions.without(ball)
+        self.closed.append(ClosedRegion(self._trial(i), ball.radius))
+
+    def _may_be_asked(self, point: Vector) -> bool:
+        """Whether a point is far enough from failures and from what is being evaluated."""
+        pending, failed = self.history.pending, self.history.X[~self.history.told]
+        near = np.vstack([pending, self.X]) if len(pending) else pending  # one after the other, steps may be tiny
+        return bool(apart(point[None, :], failed, APART_FAILED)[0] and apart(point[None, :], near, APART_PENDING)[0])
+
+    def _trial(self, i: int) -> int:
+        return int(self.history.ids[self.history.told][i])
 
     def proposal(self, i: int, step: Step) -> Proposal:
         """The step, with its reason."""
@@ -212,7 +222,7 @@ class Valleys:
             mean=self.scale.back(float(self.z[i]) + step.mean),
             spread=self.scale.back_length(step.spread),
             step=LocalStep(
-                centre=int(self.history.ids[self.history.told][i]),
+                centre=self._trial(i),
                 radius=step.model.radius,
                 length=float(np.max(np.abs(step.z))),
                 decrease=self.scale.back_length(-step.mean),
@@ -254,20 +264,28 @@ class Landscape:
         return starts[self.allowed(starts)]
 
     @cached_property
+    def best(self) -> float:
+        """The best standardised value."""
+        return float(np.min(self.scale(self.history.y[self.history.told])))
+
+    @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, float]:
         """Points (m, d) and values (m,) of the model, the target, and what one unit is in standardised values."""
-        told = self.history.told
+        told, best = self.history.told, self.best
         z = self.scale(self.history.y)
-        best, worst = float(np.min(z[told])), float(np.max(z[told]))
+        worst = float(np.max(z[told]))
         X, z = merged(self.history.X, np.where(told, z, worst), told)
         keep = thinned(X, z, THIN * math.sqrt(self.dimension))
         X, z = X[keep], z[keep]
         median = float(np.median(z))
         if self.method.compress and worst - median > SKEWED * (median - best) > 0:
-            z, target, unit = np.log1p((z - best) / (median - best)), 0.0, median - best
-        else:
-            target, unit = best, 1.0
-        return X, rounded(z, VALUE_GRAIN), float(rounded(target, VALUE_GRAIN)), unit
+            return X, rounded(np.log1p((z - best) / (median - best)), VALUE_GRAIN), 0.0, median - best
+        return X, rounded(z, VALUE_GRAIN), float(rounded(best, VALUE_GRAIN)), 1.0
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the model sees log(1 + (z - best) / unit) in place of z."""
+        return self._data[3] != 1.0
 
     @property
     def unit(self) -> float:
@@ -314,10 +332,13 @@ class Landscape:
 
     def proposal(self, found: Found, decision: Decision) -> Proposal:
         """The best point of the global model."""
+        mean, spread = (float(v[0]) for v in decision.posterior.predict(found.x[None, :]))
+        stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # slope of the way back
         reason = Reason(
             Source.GLOBAL,
-            length_scale=decision.length_scale,
             acquisition=self.scale.back_length(math.exp(found.value) * self.unit),
+            mean=self.scale.back(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
+            spread=self.scale.back_length(stretch * spread),
         )
         coarse = rounded(found.x, POINT_GRAIN)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)

@@ -23,7 +23,8 @@ RANDOM_POINTS = 200
 EXACT = Tolerance(slope=1e-15, gain=1e-16)  # the slope in units of that at the centre
 ROUGH = Tolerance(slope=1e-5, gain=1e-9)
 CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
-STEP_GRAIN = 2.0**-24  # of the step's length: what is finer is rounding error
+STEP_GRAIN = 2.0**-12  # of the step's length: a step cannot be this exact, so finer digits would carry rounding errors
+LEAP_GRAIN = 2.0**-26  # of a certain step's
 FLATTEST = 1e-8
 
 
@@ -70,7 +71,7 @@ class LocalModel:
         else:
             start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
             z = _most_promising(model, np.array([z, start]), lower, upper, target)
-        z = rounded(z, STEP_GRAIN * _power_of_two(float(np.max(np.abs(z)))))
+        z = rounded(z, (LEAP_GRAIN if leap else STEP_GRAIN) * _power_of_two(float(np.max(np.abs(z)))))
         on_face = [np.abs(z - face) <= 1e-12 for face in cube]
         x = np.where(on_face[0], 0.0, np.where(on_face[1], 1.0, np.clip(c + D * z, 0.0, 1.0)))
         mean_there, spread_there = model.predict(z[None, :])

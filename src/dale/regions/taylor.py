@@ -280,6 +280,6 @@ def _fit(features: Matrix, v: Vector, r: Vector, degrees: np.ndarray, degree: in
     weights = solve_triangular(R, qr[:p, p], check_finite=False)
     residual = float(qr[p, p]) ** 2 if n else 0.0
     freedom = max(n - dimension, 0)
-    variance = max(residual / max(freedom, 1), 1e-3000)
+    variance = max(residual / max(freedom, 1), 1e-300)
     loss = 0.5 * freedom * math.log(variance) + float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(R)))))
     return _Fit(loss, weights, R, prior, variance)
