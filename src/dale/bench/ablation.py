@@ -10,7 +10,9 @@ default's first evaluations, and shares below ``LEAST_SHARE`` count as it: eight
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +21,39 @@ from dale.bench.comparison import LEAST, Comparison
 from dale.bench.contender import Contender, Objective
 from dale.bench.ours import ask_and_tell
 from dale.bench.rows import Row, curves_of
+from dale.length_scale import AlphaRatio
 from dale.methods import Method
 
 DEFAULT = "default"
 PREFIX = "ablation:"
 LEAST_SHARE = 1e-8
 
-VARIANTS: dict[str, Callable[[], Method]] = {"paper": methods.paper, "ei_ml": methods.ei}
+
+def _local(**changes: Any) -> Method:
+    default = methods.default()
+    assert default.local is not None
+    return replace(default, local=replace(default.local, **changes))
+
+
+def _global(**changes: Any) -> Method:
+    return replace(methods.default(), **changes)
+
+
+def _never_surprised() -> Method:
+    return _global(length_scale=AlphaRatio(initial=methods.default().length_scale.initial))
+
+
+VARIANTS: dict[str, Callable[[], Method]] = {
+    "no-local-models": partial(_global, local=None),
+    "degree-2": partial(_local, most_degree=2),
+    "no-far-radii": partial(_local, far_rhos=()),
+    "full-spread": partial(_local, confidence=1.0),
+    "no-leaps": partial(_local, leap=False),
+    "no-patience": partial(_local, patience=1),
+    "even-competition": partial(_global, keep_on=1.0, turn_aside=1.0),
+    "no-surprise": _never_surprised,
+    "no-compression": partial(_global, compress=False),
+}
 
 # Smooth and rugged, none with its minimum in the middle of the box or in line with the axes.
 ABLATION_FUNCTIONS = (

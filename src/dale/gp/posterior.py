@@ -128,3 +128,18 @@ class Posterior:
         # d(1 - v'v)/dx = -2 (K^-1 k)' dk, and d sqrt(q) = dq / (2 sqrt(q)).
         spread_slope = -scale * (dk.T @ self.factor.solve_upper(v)) / math.sqrt(variance)
         return PointPrediction(mean, spread, mean_slope, spread_slope)
+
+    def predict_with_slopes_at(self, A: Matrix) -> tuple[Vector, Vector, Matrix, Matrix]:
+        """``predict_with_slopes`` at points A (m, d): mean and spread (m,), and their slopes, each (m, d)."""
+        k = self.kernel(A, self.points)
+        v = self.factor.solve_lower(k.T)
+        variance = np.maximum(1 - np.sum(v**2, axis=0), 0.0)
+        mean = self.prior.mean + k @ self.weights
+        scale = math.sqrt(self.prior.variance)
+        # At an observation, to rounding, the spread has a kink: no slope.
+        inverse = np.divide(-scale, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
+        both = np.stack([np.broadcast_to(self.weights[:, None], v.shape), self.factor.solve_upper(v) * inverse], axis=2)
+        slopes = np.stack(
+            [self.kernel.slope(x, self.points, k_x).T @ both[:, i] for i, (x, k_x) in enumerate(zip(A, k, strict=True))]
+        )
+        return mean, scale * np.sqrt(variance), slopes[:, :, 0], slopes[:, :, 1]

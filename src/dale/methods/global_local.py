@@ -25,10 +25,11 @@ from scipy.spatial.distance import cdist
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
+from dale.descent import Tolerance, descend
 from dale.design import latin_hypercube
 from dale.gp import GrowingFactor, Posterior, Prior
 from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
+from dale.length_scale import AlphaRatio, Decision
 from dale.methods.history import History
 from dale.methods.local import LocalModel, Step
 from dale.methods.method import Proposal
@@ -46,7 +47,7 @@ from dale.methods.observations import (
 from dale.methods.standardise import Scale
 from dale.regions.ball import Ball
 from dale.regions.trust import LEAST_RADIUS, TrustRegion, TrustRegions, closing_radius
-from dale.search import Box, Found, maximise, starting_points
+from dale.search import CLIMB_STEPS, CLIMBS, Box, Found, starting_points
 from dale.seeding import generator
 from dale.trial import ClosedRegion, LocalStep, Reason, Source
 
@@ -59,6 +60,7 @@ NOTHING = 1e-13  # of the spread of the better half of the values: a promise bel
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
+TOP = Tolerance(slope=1e-6, gain=1e-10)  # of a climb; points are rounded anyway
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class GlobalLocal:
     """Settings; an ablation changes one at a time.
 
     Attributes:
-        length_scale: How the global model's length-scale is chosen.
+        length_scale: How the global model's length-scale is cooled down.
         local: The Taylor regions; None for none.
         initial: Size of the initial design.
         opening: Evaluations for each dimension before the first uncertain local step.
@@ -75,7 +77,7 @@ class GlobalLocal:
         compress: Whether strongly skewed values are compressed for the global model.
     """
 
-    length_scale: LengthScalePolicy = AlphaRatio(initial=0.5, most_surprise=4.0)  # noqa: RUF009 (frozen)
+    length_scale: AlphaRatio = AlphaRatio(initial=0.35, most_surprise=4.0)  # noqa: RUF009 (frozen)
     local: LocalModel | None = LocalModel()  # noqa: RUF009
     initial: int = INITIAL
     opening: int = OPENING
@@ -206,10 +208,14 @@ class Valleys:
         self.closed.append(ClosedRegion(self._trial(i), ball.radius))
 
     def _may_be_asked(self, point: Vector) -> bool:
-        """Whether a point is far enough from failures and from what is being evaluated."""
+        """Whether a point is in no closed ball, and far enough from failures and from what is being evaluated."""
         pending, failed = self.history.pending, self.history.X[~self.history.told]
         near = np.vstack([pending, self.X]) if len(pending) else pending  # one after the other, steps may be tiny
-        return bool(apart(point[None, :], failed, APART_FAILED)[0] and apart(point[None, :], near, APART_PENDING)[0])
+        return bool(
+            apart(point[None, :], failed, APART_FAILED)[0]
+            and apart(point[None, :], near, APART_PENDING)[0]
+            and not self.regions.inside(point[None, :])[0]
+        )
 
     def _trial(self, i: int) -> int:
         return int(self.history.ids[self.history.told][i])
@@ -313,18 +319,26 @@ class Landscape:
         return float(np.max(log_expected_improvement(*posterior.predict(self.starts), self._data[2]).value))
 
     def search(self, posterior: Posterior) -> Found | None:
-        """The best allowed point of the acquisition function."""
+        """The best allowed point of the acquisition function: the best starting points climbed from together."""
         target = self._data[2]
+        if len(self.starts) == 0:
+            return None
 
-        def values(A: Matrix) -> Vector:
-            return log_expected_improvement(*posterior.predict(A), target).value
+        def loss(A: Matrix) -> tuple[Vector, Matrix]:
+            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes_at(A)
+            value, by_mean, by_spread = log_expected_improvement(mean, spread, target)
+            return -value, -(by_mean[:, None] * mean_slope + by_spread[:, None] * spread_slope)
 
-        def value_and_slope(x: Vector) -> tuple[float, Vector]:
-            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes(x)
-            value, by_mean, by_spread = log_expected_improvement(np.array(mean), np.array(spread), target)
-            return float(value), by_mean * mean_slope + by_spread * spread_slope
-
-        return maximise(values, value_and_slope, self.starts, Box.unit(self.dimension), self.allowed)
+        level = log_expected_improvement(*posterior.predict(self.starts), target).value
+        order = np.argsort(-level, kind="stable")[:CLIMBS]
+        if not level[order[0]] > -math.inf:
+            return None
+        tops, losses = descend(loss, self.starts[order], *Box.unit(self.dimension), tolerance=TOP, steps=CLIMB_STEPS)
+        best = Found(self.starts[order[0]], float(level[order[0]]))
+        for x, value, allowed in zip(tops, -losses, self.allowed(tops), strict=True):
+            if allowed and value > best.value:
+                best = Found(x, float(value))
+        return best
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no closed ball, and neither observed nor being evaluated."""

@@ -5,7 +5,7 @@ Around a centre c with radius D, in the coordinates z = (x - c) / D and with r =
     y(x) - y(c) = sum of w_a phi_a(z), all monomials of degree 1 .. m, + remainder(z).
 
 *Features.* phi_a is the monomial times the root of its multinomial coefficient, so that features of degree k have the
-rotation-invariant kernel (z . z')^k. Degree 2 alone is the paper's k_q (eq. 11), and its posterior mean with too few
+rotation-invariant kernel (z . z')^k. Degree 2 alone is the paper's k_q (eq. 19), and its posterior mean with too few
 points is the interpolant whose Hessian has the least Frobenius norm.
 
 *Prior.* With t = D / rho and a common scale s, weights are independent and Gaussian: of degree 1 practically flat, of

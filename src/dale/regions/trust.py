@@ -4,8 +4,8 @@ A region is a centre (the best observation around) and a radius D, half the side
 believed. Each step of the model is judged by what came of it, r = actual / predicted decrease:
 
     r > 1/2 and the step went to the face of the box   D doubles, up to a half
-    r < 1/10                                           a failure; D is halved after every third in a row, or at
-                                                       once if the step was a short one or r < -1
+    r < 1/10                                           a failure; D is halved after every third in a row,
+                                                       or at once if the step was a short one
     else                                               D is halved if the step was very short
 
 It moves with the best observation as long as that is within two radii. When its model promises nothing more it is
@@ -29,7 +29,7 @@ FIRST_RADIUS = 0.12
 LARGEST_RADIUS = 0.5
 LEAST_RADIUS = 1e-8
 PATIENCE = 3  # failures in a row before the radius is halved
-GOOD, POOR, WRONG = 0.5, 0.1, -1.0  # r
+GOOD, POOR = 0.5, 0.1  # r
 AT_THE_FACE, SHORT, VERY_SHORT = 0.99, 0.5, 0.3  # lengths of a step, in radii
 REACH = 2.0001  # how far a region moves with the best observation, in radii
 MISFIT = 0.2  # a closed ball reaches as far as the model is right to this part of the rise
@@ -65,7 +65,7 @@ class TrustRegion:
             return replace(self, radius=radius, failures=0, confirmed=confirmed)
         if r < POOR:
             failures = self.failures + 1
-            shrink = step.length < SHORT or r < WRONG or failures % patience == 0
+            shrink = step.length < SHORT or failures % patience == 0
             return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
         radius = self.radius / 2 if step.length < VERY_SHORT else self.radius
         return replace(self, radius=radius, failures=0, confirmed=confirmed)
@@ -128,7 +128,7 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
     No further than half the radius of convergence; and where no step has confirmed the model, hardly at all.
     """
     if not region.confirmed:
-        return 2 * region.radius
+        return min(2 * region.radius, LARGEST_BALL)
     Z = (X - model.centre) / model.radius
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")

@@ -40,7 +40,7 @@ LOOKS = {
     Source.GIVEN: Look("given", "#CC79A7", "p"),
     Source.DESIGN: Look("initial design", "#555555", "s"),
     Source.GLOBAL: Look("global model", SKY, "o"),
-    Source.REGION: Look("quadratic region", "#E69F00", "D"),
+    Source.REGION: Look("local model", "#E69F00", "D"),
     Source.EXPLORE: Look("explore", "#009E73", "^"),
 }
 
