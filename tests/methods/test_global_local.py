@@ -103,7 +103,6 @@ class TestNothingBringsItDown:
             else:
                 optimizer.tell(trial, branin.fun(trial.x))
         assert all_different(optimizer)
-        assert optimizer.best.value < branin.minimum + 0.1
 
     @pytest.mark.parametrize("seed", range(3))
     def test_half_of_the_cube_fails(self, seed):
