@@ -1,8 +1,9 @@
 """Minima of a smooth function on a box, from several starting points in step.
 
 Projected quasi-Newton: coordinates that sit on a face of the box with the slope pushing outwards are held, the others
-take a step along -H g, cut off at the faces and shortened until the function falls (Armijo). H is the inverse of the
-true second derivatives, each eigenvalue by its size, where these are given (Newton: a polynomial's minimum to the last
+take a step along -H g, cut off at the faces and shortened until the function falls (Armijo); where the bend at a face
+leads uphill, the step ends at the first face instead. H is, in the free coordinates, the inverse of the true second
+derivatives, each eigenvalue by its size, where these are given (Newton: a polynomial's minimum to the last
 digit in a few steps, however narrow its valley), else the BFGS estimate of it.
 
 All starting points move at once, so that the function is called with a batch: in Python the calls cost more than the
@@ -64,32 +65,41 @@ def descend(
     side = np.maximum(upper - lower, np.finfo(float).tiny)
     value, slope = function(X)
     live = np.isfinite(value)
-    estimate = None if curvatures is not None else _Inverse(len(X), side, inverse)
+    estimate = _Inverse(len(X), side, inverse)
     for _ in range(steps):
-        held = ((lower >= X) & (slope > 0)) | ((upper <= X) & (slope < 0))
-        free = np.where(held, 0.0, slope)
+        held = _leaving(X, -slope, lower, upper)
+        free = downhill = np.where(held, 0.0, slope)
         live = live & (np.max(np.abs(free) * side, axis=1) > tolerance.slope)
         if not live.any():
             break
-        if estimate is None:
-            assert curvatures is not None
-            step = _newton(curvatures(X), free, held, side)
-        else:
-            step = np.where(held, 0.0, estimate.step(free))
-        uphill = ~(np.sum(step * free, axis=1) < 0)
+        curvature = None if curvatures is None else curvatures(X)
+        for _ in range(X.shape[1]):
+            step = estimate.step(free, held) if curvature is None else _newton(curvature, free, held, side)
+            leaving = _leaving(X, step, lower, upper)
+            if not leaving.any():
+                break
+            held = held | leaving  # a step out of the box would be cut off at once: another one without it
+            free = np.where(held, 0.0, slope)
+        uphill = ~(np.sum(step * free, axis=1) < 0)[:, None]
         if uphill.any():
-            step = np.where(uphill[:, None], _along(free, side), step)
+            step, free = np.where(uphill, _along(downhill, side), step), np.where(uphill, downhill, free)
         live = live & (-np.sum(step * free, axis=1) > tolerance.gain * np.abs(value))
         if not live.any():
             break
         X_new, value_new, slope_new, stuck = _shortened(function, X, value, slope, step, live, lower, upper)
-        if estimate is not None:
+        if curvatures is None:
             again = estimate.learn(X_new - X, slope_new - slope, live & ~stuck, stuck)
             stuck = stuck & ~again
-        arrived = value - value_new <= tolerance.gain * np.abs(value)
+        with np.errstate(invalid="ignore"):  # infinite ones
+            arrived = value - value_new <= tolerance.gain * np.abs(value)
         X, live = X_new, live & ~stuck & ~(arrived & (value_new < value))
         value, slope = value_new, slope_new
     return X, value
+
+
+def _leaving(X: Matrix, direction: Matrix, lower: Vector, upper: Vector) -> np.ndarray:
+    """Which coordinates sit on a face that the direction points out of."""
+    return ((lower >= X) & (direction < 0)) | ((upper <= X) & (direction > 0))
 
 
 def _along(slope: Matrix, side: Vector) -> Matrix:
@@ -123,20 +133,31 @@ def _shortened(
     """Each live point after the longest part of its step that pays; and which of them found none."""
     X_new, value_new, slope_new = X.copy(), value.copy(), slope.copy()
     waiting = live.copy()
-    part = 1.0
-    for _ in range(TRIES):
-        i = np.flatnonzero(waiting)
-        tried = np.clip(X[i] + part * step[i], lower, upper)
-        value_tried, slope_tried = function(tried)
-        hoped = np.minimum(np.sum(slope[i] * (tried - X[i]), axis=1), 0.0)
-        pays = (value_tried <= value[i] + ARMIJO * hoped) & (value_tried < value[i])  # not where it is NaN
-        done = i[pays]
-        X_new[done], value_new[done], slope_new[done] = tried[pays], value_tried[pays], slope_tried[pays]
-        waiting[done] = False
-        if not waiting.any():
-            break
-        part *= SHORTER
+    for to_first_face in (False, True):
+        if to_first_face:
+            step = _up_to_the_first_face(X, step, lower, upper)
+        part = 1.0
+        for _ in range(TRIES):
+            if not waiting.any():
+                break
+            i = np.flatnonzero(waiting)
+            tried = np.clip(X[i] + part * step[i], lower, upper)
+            value_tried, slope_tried = function(tried)
+            hoped = np.minimum(np.sum(slope[i] * (tried - X[i]), axis=1), 0.0)
+            pays = (value_tried <= value[i] + ARMIJO * hoped) & (value_tried < value[i])  # not where it is NaN
+            done = i[pays]
+            X_new[done], value_new[done], slope_new[done] = tried[pays], value_tried[pays], slope_tried[pays]
+            waiting[done] = False
+            part *= SHORTER
     return X_new, value_new, slope_new, waiting
+
+
+def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Vector, upper: Vector) -> Matrix:
+    """Straight on until a coordinate meets its face, which it oversteps by a hair so that cutting off puts it there."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        room = np.where(step < 0, (lower - X) / step, np.where(step > 0, (upper - X) / step, np.inf))
+    first = np.minimum(np.min(room, axis=1, keepdims=True), 1.0)
+    return first * step * np.where(room <= first, 1 + 1e-12, 1.0)
 
 
 class _Inverse:
@@ -148,9 +169,16 @@ class _Inverse:
         self._H = np.zeros((m, d, d)) if guess is None else np.tile(guess, (m, 1, 1))
         self._blank = np.full(m, guess is None)
 
-    def step(self, slope: Matrix) -> Matrix:
-        """-H g, or straight down where nothing is known."""
-        known = -np.einsum("mij,mj->mi", self._H, slope)
+    def step(self, slope: Matrix, held: np.ndarray) -> Matrix:
+        """-H g, where the held coordinates stay (a block of the second derivatives, not of their inverse, counts)."""
+        known = np.zeros_like(slope)
+        for k in np.flatnonzero(~self._blank):
+            stay, go, H = held[k], ~held[k], self._H[k]
+            within = H[np.ix_(go, go)]
+            if stay.any():
+                across = H[np.ix_(go, stay)]
+                within = within - across @ np.linalg.lstsq(H[np.ix_(stay, stay)], across.T, rcond=None)[0]
+            known[k, go] = -within @ slope[k, go]
         return np.where(self._blank[:, None], _along(slope, self._side), known)
 
     def learn(self, s: Matrix, y: Matrix, moved: np.ndarray, stuck: np.ndarray) -> np.ndarray:

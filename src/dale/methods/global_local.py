@@ -124,7 +124,7 @@ class GlobalLocal:
     def _keeps_on(self, local: tuple[int, Step], promised: float, history: History) -> bool:
         """Whether a step from the best observation is taken."""
         step = local[1]
-        if len(history.X) < self.opening * history.dimension and not step.leap:
+        if len(history.X) < self.opening * history.dimension and not step.certain:
             return False
         if step.promise >= promised + math.log(self.keep_on):
             return True
@@ -200,19 +200,19 @@ class Valleys:
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
             region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
-        return (i, step) if self._may_be_asked(step.point) else None
+        return (i, step) if self._may_be_asked(step.point, region.radius) else None
 
     def _close(self, i: int, step: Step, region: TrustRegion) -> None:
         ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
         self.regions = self.regions.without(ball)
         self.closed.append(ClosedRegion(self._trial(i), ball.radius))
 
-    def _may_be_asked(self, point: Vector) -> bool:
+    def _may_be_asked(self, point: Vector, radius: float) -> bool:
         """Whether a point is in no closed ball, and far enough from failures and from what is being evaluated."""
         pending, failed = self.history.pending, self.history.X[~self.history.told]
         near = np.vstack([pending, self.X]) if len(pending) else pending  # one after the other, steps may be tiny
         return bool(
-            apart(point[None, :], failed, APART_FAILED)[0]
+            apart(point[None, :], failed, min(APART_FAILED, radius / 8))[0]
             and apart(point[None, :], near, APART_PENDING)[0]
             and not self.regions.inside(point[None, :])[0]
         )

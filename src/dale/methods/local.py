@@ -17,15 +17,16 @@ from dale.arrays import Matrix, Vector
 from dale.descent import Tolerance, descend
 from dale.methods.observations import rounded
 from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, TaylorModel
-from dale.regions.trust import FIRST_RADIUS, PATIENCE, TrustRegion
+from dale.regions.trust import AT_THE_FACE, FIRST_RADIUS, PATIENCE, TrustRegion
 
 RANDOM_POINTS = 200
 EXACT = Tolerance(slope=1e-15, gain=1e-16)  # the slope in units of that at the centre
 ROUGH = Tolerance(slope=1e-5, gain=1e-9)
 CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
 STEP_GRAIN = 2.0**-12  # of the step's length: a step cannot be this exact, so finer digits would carry rounding errors
-LEAP_GRAIN = 2.0**-26  # of a certain step's
+CERTAIN_GRAIN = 2.0**-26  # of a certain step's
 FLATTEST = 1e-8
+SAME_FACE = 1e-12  # a coordinate this near to a face of the cube, in radii, is on it
 
 
 @dataclass(frozen=True)
@@ -64,36 +65,27 @@ class LocalModel:
         draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
         mean, spread = model.predict(draws)
         z, lowest = _lowest(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper)
-        leap = self._leap(model, z, lowest, cube) if self.leap else None
+        certain = model.n_points > len(c) and _certain(model, z, lowest)
+        leap = _leap(model, z, lowest, *cube) if certain and self.leap else None
         target = best - float(y[centre])
         if leap is not None:
             z, lowest = leap
         else:
             start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
             z = _most_promising(model, np.array([z, start]), lower, upper, target)
-        z = rounded(z, (LEAP_GRAIN if leap else STEP_GRAIN) * _power_of_two(float(np.max(np.abs(z)))))
-        on_face = [np.abs(z - face) <= 1e-12 for face in cube]
-        x = np.where(on_face[0], 0.0, np.where(on_face[1], 1.0, np.clip(c + D * z, 0.0, 1.0)))
+        low, high = (np.abs(z - face) <= SAME_FACE for face in cube)
+        grain = CERTAIN_GRAIN if certain else STEP_GRAIN
+        z = np.where(low | high, z, rounded(z, grain * _power_of_two(float(np.max(np.abs(z))))))
+        x = np.where(low, 0.0, np.where(high, 1.0, np.clip(c + D * z, 0.0, 1.0)))
         mean_there, spread_there = model.predict(z[None, :])
         promise = log_expected_improvement(mean_there, spread_there, target).value
-        return Step(
-            x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, leap is not None, model
-        )
+        return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
 
     def _fit(self, X: Matrix, y: Vector, centre: int, radius: float) -> TaylorModel:
         model = TaylorModel.fit(
             X, y, X[centre], float(y[centre]), radius, most_degree=self.most_degree, far_rhos=self.far_rhos
         )
         return replace(model, scale=self.confidence * model.scale)
-
-    def _leap(
-        self, model: TaylorModel, z: Vector, lowest: float, cube: tuple[Vector, Vector]
-    ) -> tuple[Vector, float] | None:
-        """The minimum of the mean in the whole cube, if the model is certain of it."""
-        if model.n_points <= len(z) or np.max(np.abs(z)) < 0.99 or not _certain(model, z, lowest):
-            return None
-        far, value = _lowest(model, z[None, :], *cube)
-        return (far, value) if value < lowest and _certain(model, far, value) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +99,7 @@ class Step:
         mean: Predicted value minus that of the centre.
         spread: Its standard deviation.
         lowest: Minimum of the mean in the box, minus the centre's value.
-        leap: Whether it leaves the box.
+        certain: Whether the model is all but certain of it.
         model: The model that proposes it.
     """
 
@@ -117,11 +109,21 @@ class Step:
     mean: float
     spread: float
     lowest: float
-    leap: bool
+    certain: bool
     model: TaylorModel
 
 
+def _leap(model: TaylorModel, z: Vector, lowest: float, lower: Vector, upper: Vector) -> tuple[Vector, float] | None:
+    """The minimum of the mean in the whole cube, if it is lower than that in the box and the model certain of it."""
+    if np.max(np.abs(z)) < AT_THE_FACE:
+        return None
+    far, value = _lowest(model, z[None, :], lower, upper)
+    return (far, value) if value < lowest and _certain(model, far, value) else None
+
+
 def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector) -> tuple[Vector, float]:
+    """The minimum of the mean in a box, from the starts (m, d) and from the corner that the slope points to."""
+    starts = np.vstack([starts, np.where(model.gradient > 0, lower, upper)])
     steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
     tolerance = Tolerance(EXACT.slope * steepest, EXACT.gain)
     Z, values = descend(

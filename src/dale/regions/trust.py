@@ -14,7 +14,6 @@ closed: a ball around its centre, which neither side enters.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -58,7 +57,7 @@ class TrustRegion:
 
     def after(self, step: LocalStep, decrease: float, patience: int = PATIENCE) -> TrustRegion:
         """The region once a step has been evaluated."""
-        r = decrease / step.decrease if step.decrease > 0 else math.copysign(1.0, decrease)
+        r = decrease / step.decrease if step.decrease > 0 else (1.0 if decrease > 0 else -1.0)
         confirmed = self.confirmed or r > GOOD
         if r > GOOD and step.length > AT_THE_FACE:
             radius = max(self.radius, min(2 * self.radius, LARGEST_RADIUS))
@@ -127,8 +126,9 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
 
     No further than half the radius of convergence; and where no step has confirmed the model, hardly at all.
     """
+    most = min(max(model.rho / 2, LEAST_BALL), LARGEST_BALL)
     if not region.confirmed:
-        return min(2 * region.radius, LARGEST_BALL)
+        return min(2 * region.radius, most)
     Z = (X - model.centre) / model.radius
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")
@@ -136,5 +136,4 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
     wrong = np.abs(model.predict(Z[nearest_first])[0] - rise) > MISFIT * np.abs(rise)
     right_up_to = int(np.argmax(wrong)) if wrong.any() else len(wrong)
     shown = float(r[nearest_first[right_up_to - 1]]) * model.radius if right_up_to else 0.0
-    most = min(max(model.rho / 2, LEAST_BALL), LARGEST_BALL)
     return min(max(shown, LEAST_BALL, 2 * region.radius), most)
