@@ -56,7 +56,7 @@ OPENING = 3  # evaluations for each dimension before the first uncertain step
 KEEP_ON = 1e-3
 TURN_ASIDE = 1e-2
 TURNS = 3  # one of so many is global while local steps promise little
-NOTHING = 1e-13  # of the spread of the better half of the values: a promise below it is none
+NOTHING = 1e-14  # of the spread of the better half of the values: a promise below it is none
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
@@ -153,8 +153,8 @@ class Valleys:
 
     @cached_property
     def z(self) -> Vector:
-        """Their standardised values (n,)."""
-        return self.scale(self.history.y[self.history.told])
+        """Their standardised values (n,), less that of the best."""
+        return self.scale.above_lowest(self.history.y[self.history.told])
 
     @property
     def n(self) -> int:
@@ -189,8 +189,8 @@ class Valleys:
         if settings is None or self.n < self.X.shape[1] + 2:
             return None
         region = self.regions.around(self.X[i], settings.first_radius)
-        nothing = NOTHING * min(1.0, float(np.median(self.z) - self.z[self.best]))
-        nothing = max(nothing, 2 * self.scale.resolution, np.finfo(float).tiny)
+        nothing = NOTHING * min(1.0, float(np.median(self.z)))
+        nothing = max(nothing, 2 * self.scale.resolution_at_lowest, np.finfo(float).tiny)
         while True:
             step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
@@ -225,7 +225,7 @@ class Valleys:
         reason = Reason(
             Source.REGION,
             acquisition=self.scale.back_length(math.exp(step.promise)),
-            mean=self.scale.back(float(self.z[i]) + step.mean),
+            mean=self.scale.lowest + self.scale.back_length(float(self.z[i]) + step.mean),
             spread=self.scale.back_length(step.spread),
             step=LocalStep(
                 centre=self._trial(i),

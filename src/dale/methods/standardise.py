@@ -38,6 +38,15 @@ class Scale:
         """Standardised values."""
         return ((y / 2 - self.lowest / 2) / self.half_width - self.mean) / self.spread
 
+    def above_lowest(self, y: Vector) -> Vector:
+        """Standardised values less that of the lowest: near it they keep digits that ``__call__`` has no room for."""
+        return (y / 2 - self.lowest / 2) / self.half_width / self.spread
+
+    @property
+    def resolution_at_lowest(self) -> float:
+        """Rounding error of values near the lowest, standardised."""
+        return float(np.finfo(float).eps) * (abs(self.lowest) / 2 / self.half_width) / self.spread
+
     @property
     def resolution(self) -> float:
         """Rounding error of the values, standardised: large where a small variation sits on a large level."""
