@@ -78,13 +78,11 @@ def bowl(where, d, condition):
     return Bowl(bottom, condition, rng), rng.random((5, d))
 
 
-@pytest.mark.parametrize(
-    ("newton", "where", "condition"),
-    [(newton, where, c) for newton in (True, False) for where in ("inside", "corner") for c in (1.0, 1e3, 1e6)]
-    + [(True, "face", 1.0), (True, "face", 1e3), (False, "face", 1.0)],
-)
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("where", ["inside", "face", "corner"])
 @pytest.mark.parametrize("d", [2, 5, 10])
-def test_quadratics_as_l_bfgs_b_solves_them(d, newton, where, condition):
+@pytest.mark.parametrize("newton", [True, False], ids=["newton", "bfgs"])
+def test_quadratics_as_l_bfgs_b_solves_them(newton, d, where, condition):
     """From every start, to the last digits of the value at the start."""
     function, starts = bowl(where, d, condition)
     lower, upper = np.zeros(d), np.ones(d)
@@ -98,7 +96,7 @@ def test_quadratics_as_l_bfgs_b_solves_them(d, newton, where, condition):
     np.testing.assert_array_equal(X[:, faces], np.broadcast_to(theirs.x[faces], (len(X), np.sum(faces))))
 
 
-@pytest.mark.parametrize("condition", [10.0])
+@pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])
 @pytest.mark.parametrize("newton", [True, False], ids=["newton", "bfgs"])
 def test_no_start_is_caught_on_a_face_that_is_not_the_last(newton, condition):
     """Bowls with their bottom anywhere around the box: all starts must come to the one minimum there is."""
@@ -167,7 +165,7 @@ def test_a_good_guess_of_the_inverse_saves_steps():
     assert np.max(told) < 1e-12 < np.min(blind)
 
 
-@pytest.mark.parametrize("hole", [np.nan])
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
 @pytest.mark.parametrize("newton", [True, False], ids=["newton", "bfgs"])
 def test_what_is_not_finite_is_not_entered_and_not_left(newton, hole):
     function, _ = bowl("inside", 2, 10.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dale
+from dale.bench.functions import get
 from dale.trial import Source, State
 
 BOX = [(-5, 10), (0, 15)]
@@ -333,3 +334,17 @@ def test_strange_values(values):
     P = np.array(points(optimizer))
     assert np.all((P >= 0) & (P <= 1))
     assert len({tuple(p) for p in P}) == 20
+
+
+def test_a_minimum_where_a_local_model_has_converged_is_as_fine_as_the_values():
+    branin = get("branin")
+    optimizer = dale.Optimizer(branin.bounds, seed=0)
+    for _ in range(40):
+        trial = optimizer.ask()
+        optimizer.tell(trial, branin.fun(trial.x))
+    closed = [c for t in optimizer.history for c in t.reason.closed if c.converged]
+    assert closed
+    first = optimizer.result().local_minima[0]
+    assert first.converged
+    assert first.fun == optimizer.history[closed[0].centre].value == pytest.approx(branin.minimum, abs=1e-10)
+    assert first.error < 1e-10

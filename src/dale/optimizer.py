@@ -180,7 +180,17 @@ class Optimizer:
 
     def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
         scale = Scale.of(y)  # squares of values around 1e155 overflow
-        return tuple(self._in_units(minimum, scale) for minimum in local_minima(X, scale(y)))
+        return tuple(self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y)))
+
+    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
+        """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
+        closed = [self._trials[c.centre] for t in self._trials for c in t.reason.closed if c.converged]
+        inside = [t for t in closed if in_cube.fit.ball.contains(t.point)]
+        if not inside:
+            return minimum
+        best = min(inside, key=_value)
+        error = scale.back_length(scale.resolution)
+        return dataclasses.replace(minimum, x=best.x, params=best.params, fun=_value(best), error=error, converged=True)
 
     def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:
         fit = minimum.fit

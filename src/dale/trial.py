@@ -72,10 +72,12 @@ class ClosedRegion:
     Attributes:
         centre: Trial in its middle.
         radius: Radius of the ball that no proposal enters any more, in the unit cube.
+        converged: Whether its model was borne out by its steps and promised nothing more; else it was given up.
     """
 
     centre: int
     radius: float
+    converged: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,8 +174,9 @@ class LocalMinimum:
         condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
         radius: Radius of the region in the unit cube.
         n_points: Observations in the region.
-        converged: Whether nothing is left to gain here: the best observation is as good as the predicted minimum, and
-            the prediction that sure, to within 1e-9 of the range of the better three quarters of all observations.
+        converged: Whether nothing is left to gain here: a local model of the method has converged, or the best
+            observation is as good as the predicted minimum, and the prediction that sure, to within 1e-9 of the range
+            of the better three quarters of all observations.
     """
 
     x: Vector

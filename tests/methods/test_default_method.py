@@ -1,5 +1,7 @@
 """What the default method promises: functions that a local model can hold are solved at once, in any units."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,31 @@ def run(fun, space, n, seed, reached=lambda value: False):
     return optimizer
 
 
-@pytest.mark.parametrize("d", [2])
+def turned_bowl(d, condition, rng):
+    """A quadratic with its minimum, 0, inside the cube; and its range over the cube."""
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    H, bottom = (Q * np.geomspace(1, condition, d)) @ Q.T, rng.uniform(0.1, 0.9, d)
+
+    def fun(x):
+        return float((x - bottom) @ H @ (x - bottom))
+
+    return fun, max(fun(np.array(corner)) for corner in itertools.product([0.0, 1.0], repeat=d))
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_quadratics_are_solved_once_their_terms_are_known(d):
+    """To 1e-12 of their range: most with d evaluations more than they have coefficients, all with 2 d more."""
+    evaluations = []
+    for condition, seed in itertools.product([1.0, 10.0, 100.0], range(4 if d < 5 else 2)):
+        fun, width = turned_bowl(d, condition, np.random.default_rng([d, seed]))
+        reached = run(fun, [(0, 1)] * d, 60, seed, lambda v, w=width: v <= 1e-12 * w)
+        evaluations.append(len(reached.history))
+    coefficients = (d + 1) * (d + 2) // 2
+    assert max(evaluations) <= coefficients + 2 * d
+    assert np.mean(np.array(evaluations) <= coefficients + d) >= 0.75
+
+
+@pytest.mark.parametrize("d", [2, 5, 10])
 def test_linear_functions_end_in_their_corner(d):
     """Within 2 d + 4 evaluations, bit for bit."""
     for seed in range(10):

@@ -103,6 +103,7 @@ class TestNothingBringsItDown:
             else:
                 optimizer.tell(trial, branin.fun(trial.x))
         assert all_different(optimizer)
+        assert optimizer.best.value < branin.minimum + 0.1
 
     @pytest.mark.parametrize("seed", range(3))
     def test_half_of_the_cube_fails(self, seed):
@@ -197,10 +198,10 @@ class TestSkewedValues:
 
 
 class TestWhoseTurnItIs:
-    def keeps_on(self, promise, sources, promised=0.0, leap=False, n=OPENING * 2):
+    def keeps_on(self, promise, sources, promised=0.0, certain=False, n=OPENING * 2):
         trials = tuple(SimpleNamespace(reason=Reason(source)) for source in sources)
         history = SimpleNamespace(X=np.zeros((n, 2)), dimension=2, trials=trials)
-        return GlobalLocal()._keeps_on((0, SimpleNamespace(promise=promise, leap=leap)), promised, history)
+        return GlobalLocal()._keeps_on((0, SimpleNamespace(promise=promise, certain=certain)), promised, history)
 
     def test_a_step_that_promises_enough_is_taken(self):
         enough, little = math.log(KEEP_ON) + 0.01, math.log(KEEP_ON) - 0.01
@@ -217,7 +218,7 @@ class TestWhoseTurnItIs:
 
     def test_in_the_opening_only_a_certain_one_is_taken(self):
         assert not self.keeps_on(9.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1)
-        assert self.keeps_on(-99.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1, leap=True)
+        assert self.keeps_on(-99.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1, certain=True)
 
     def test_in_a_run(self):
         """The design, the global side up to the end of the opening, then both."""

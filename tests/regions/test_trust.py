@@ -236,3 +236,5 @@ class TestClosingRadius:
     def test_hardly_at_all_where_nothing_was_confirmed(self, radius):
         model, X, y = valley([0.03, 0.09, 0.15])
         assert 0 < closing_radius(model, TrustRegion(MIDDLE, radius), X, y) <= min(2 * radius, LARGEST_BALL)
+        narrow = dataclasses.replace(model, rho=0.05)
+        assert 0 < closing_radius(narrow, TrustRegion(MIDDLE, radius), X, y) <= min(2 * radius, 0.025)

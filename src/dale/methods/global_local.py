@@ -195,17 +195,17 @@ class Valleys:
             step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
             if done or region.radius < LEAST_RADIUS:
-                self._close(i, step, region)
+                self._close(i, step, region, converged=done and region.confirmed)
                 return None
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
             region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
         return (i, step) if self._may_be_asked(step.point, region.radius) else None
 
-    def _close(self, i: int, step: Step, region: TrustRegion) -> None:
+    def _close(self, i: int, step: Step, region: TrustRegion, *, converged: bool) -> None:
         ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
         self.regions = self.regions.without(ball)
-        self.closed.append(ClosedRegion(self._trial(i), ball.radius))
+        self.closed.append(ClosedRegion(self._trial(i), ball.radius, converged))
 
     def _may_be_asked(self, point: Vector, radius: float) -> bool:
         """Whether a point is in no closed ball, and far enough from failures and from what is being evaluated."""
