@@ -150,7 +150,10 @@ class Optimizer:
             if not np.any(np.all(seen == point, axis=1)):
                 break
             point = self.space.snap(far_from(seen, self.space.dimension, rng))
-            reason = Reason(Source.EXPLORE, length_scale=reason.length_scale)
+            # Length-scale, closed regions and the step, which counts as a failure, are part of the history.
+            reason = dataclasses.replace(
+                reason, source=Source.EXPLORE, acquisition=None, mean=None, spread=None, region=None
+            )
         return point, reason
 
     def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
@@ -180,16 +183,17 @@ class Optimizer:
 
     def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
         scale = Scale.of(y)  # squares of values around 1e155 overflow
-        return tuple(self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y)))
+        minima = [self._finished(self._in_units(m, scale), m) for m in local_minima(X, scale(y))]
+        return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
-    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
+    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum) -> LocalMinimum:
         """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
         closed = [self._trials[c.centre] for t in self._trials for c in t.reason.closed if c.converged]
         inside = [t for t in closed if in_cube.fit.ball.contains(t.point)]
         if not inside:
             return minimum
         best = min(inside, key=_value)
-        error = scale.back_length(scale.resolution)
+        error = 2 * float(np.spacing(abs(_value(best))))
         return dataclasses.replace(minimum, x=best.x, params=best.params, fun=_value(best), error=error, converged=True)
 
     def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:

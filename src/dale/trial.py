@@ -71,7 +71,7 @@ class ClosedRegion:
 
     Attributes:
         centre: Trial in its middle.
-        radius: Radius of the ball that no proposal enters any more, in the unit cube.
+        radius: Radius of the ball that no model's proposal enters any more, in the unit cube.
         converged: Whether its model was borne out by its steps and promised nothing more; else it was given up.
     """
 
@@ -93,7 +93,7 @@ class Reason:
         acquisition: Expected improvement, in units of the objective, as it was compared: while a region is live the
             paper's method divides the global variance by 100 for the comparison, though not in ``spread``.
         mean: What the model predicted for the objective here.
-        spread: Its standard deviation.
+        spread: Its standard deviation, as the acquisition function took it.
         region: Number of the region, best first, where the source is one.
         n_regions: How many regions were live.
         step: The step of a Taylor model that this is; part of the history, as the length-scale is.
@@ -164,6 +164,8 @@ class Trial:
 @dataclass(frozen=True, eq=False)
 class LocalMinimum:
     """A minimum that the data show: a quadratic fitted to the observations around it (Def. 1 of the paper).
+
+    Where a local model of the method has converged, ``x`` and ``fun`` are the observation that it ended at.
 
     Attributes:
         x: Where the quadratic is smallest, as an array in the user's units.

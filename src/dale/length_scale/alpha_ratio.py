@@ -38,7 +38,7 @@ class AlphaRatio:
     most_surprise: float | None = None
 
     def decide(self, situation: Situation) -> Decision:
-        """Keep the length-scale or halve it."""
+        """Keep the length-scale or halve it; first make it fit the data, if surprise matters."""
         l_old = situation.previous or self.initial
         l_floor = length_scale_floor(situation.n, situation.dimension, self.min_correlation)  # line 2
         old = situation.posterior(l_old)

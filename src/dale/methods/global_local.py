@@ -208,7 +208,7 @@ class Valleys:
         self.closed.append(ClosedRegion(self._trial(i), ball.radius, converged))
 
     def _may_be_asked(self, point: Vector, radius: float) -> bool:
-        """Whether a point is in no closed ball, and far enough from failures and from what is being evaluated."""
+        """Whether a step is in no closed ball, and apart from failures and from what is being evaluated."""
         pending, failed = self.history.pending, self.history.X[~self.history.told]
         near = np.vstack([pending, self.X]) if len(pending) else pending  # one after the other, steps may be tiny
         return bool(
@@ -290,7 +290,7 @@ class Landscape:
 
     @property
     def compressed(self) -> bool:
-        """Whether the model sees log(1 + (z - best) / unit) in place of z."""
+        """Whether the model sees log(1 + (z - best) / unit) in place of z; else its unit is 1."""
         return self._data[3] != 1.0
 
     @property
