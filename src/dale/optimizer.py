@@ -17,6 +17,7 @@ from dale.design import far_from
 from dale.errors import TrialError
 from dale.gp import GrowingFactor
 from dale.methods import History, Method, default
+from dale.methods.global_local import NOTHING
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
@@ -183,17 +184,17 @@ class Optimizer:
 
     def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
         scale = Scale.of(y)  # squares of values around 1e155 overflow
-        minima = [self._finished(self._in_units(m, scale), m) for m in local_minima(X, scale(y))]
+        minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
-    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum) -> LocalMinimum:
+    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
         """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
         closed = [self._trials[c.centre] for t in self._trials for c in t.reason.closed if c.converged]
         inside = [t for t in closed if in_cube.fit.ball.contains(t.point)]
         if not inside:
             return minimum
         best = min(inside, key=_value)
-        error = 2 * float(np.spacing(abs(_value(best))))
+        error = max(scale.back_length(NOTHING), float(np.spacing(abs(_value(best)))))  # it promised no more than this
         return dataclasses.replace(minimum, x=best.x, params=best.params, fun=_value(best), error=error, converged=True)
 
     def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:
