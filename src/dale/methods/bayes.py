@@ -21,7 +21,6 @@ import numpy as np
 
 from dale.acquisition import AcquisitionFunction, log_expected_improvement
 from dale.arrays import Matrix, Vector
-from dale.design import latin_hypercube
 from dale.gp import Factor, GrowingFactor, Posterior, Prior, closed_form_prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
@@ -34,6 +33,7 @@ from dale.methods.observations import (
     POINT_GRAIN,
     VALUE_GRAIN,
     apart,
+    before_a_model,
     explore,
     merged,
     rounded,
@@ -80,12 +80,10 @@ class BayesianOptimization:
 
     def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
         """The next point of the unit cube."""
-        if history.n_asked + history.n_given < self.initial:
-            points = latin_hypercube(self.initial, history.dimension, generator(seed, 0))
-            return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+        first = before_a_model(history, self.initial, seed)
+        if first is not None:
+            return first
         rng = generator(seed, history.n_asked)
-        if not np.any(history.told):
-            return explore(history, rng)
         view = View(self, history, rng, memory)
         decision = self.length_scale.decide(view)  # line 6
         found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7

@@ -26,7 +26,6 @@ from scipy.spatial.distance import cdist
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
 from dale.descent import Tolerance, descend
-from dale.design import latin_hypercube
 from dale.gp import GrowingFactor, Posterior, Prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio, Decision
@@ -40,6 +39,7 @@ from dale.methods.observations import (
     POINT_GRAIN,
     VALUE_GRAIN,
     apart,
+    before_a_model,
     explore,
     merged,
     rounded,
@@ -87,12 +87,10 @@ class GlobalLocal:
 
     def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
         """The next point of the unit cube."""
-        if history.n_asked + history.n_given < self.initial:
-            points = latin_hypercube(self.initial, history.dimension, generator(seed, 0))
-            return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+        first = before_a_model(history, self.initial, seed)
+        if first is not None:
+            return first
         rng = generator(seed, history.n_asked)
-        if not np.any(history.told):
-            return explore(history, rng)
         patience = self.local.patience if self.local else 1
         valleys = Valleys(self, history, TrustRegions.of(history.trials, patience), rng)
         local = valleys.at_the_best()

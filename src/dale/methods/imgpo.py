@@ -55,6 +55,7 @@ from dale.kernels import Matern52
 from dale.length_scale.policy import GRID, best_of
 from dale.methods.history import History
 from dale.methods.method import Proposal
+from dale.methods.observations import rounded
 from dale.methods.standardise import Scale
 from dale.seeding import generator
 from dale.trial import Reason, Source
@@ -140,12 +141,12 @@ class Model:
     @cached_property
     def z(self) -> Vector:
         """The values, standardised."""
-        return _rounded(self.scale(self.g), VALUE_GRAIN)
+        return rounded(self.scale(self.g), VALUE_GRAIN)
 
     @cached_property
     def posterior(self) -> Posterior:
         """Mean 0, maximum-likelihood variance; values without variation say nothing about it."""
-        z, kernel = _rounded(self.z, MODEL_GRAIN), Matern52(self.length_scale)
+        z, kernel = rounded(self.z, MODEL_GRAIN), Matern52(self.length_scale)
         factor = Factor.of(kernel(self.X, self.X))
         variance = float(z @ factor.solve(z)) / len(z)
         prior = Prior(0.0, variance) if variance > LEAST_VARIANCE else Prior(*UNKNOWN)
@@ -155,7 +156,7 @@ class Model:
         """The largest U at some centres, standardised; the first is the M-th to be bounded, the next the (M + 1)-th."""
         mean, spread = self.posterior.predict(np.array(centres))
         s = np.sqrt(2 * np.log(np.pi**2 * (M + np.arange(len(centres))) ** 2 / (12 * ETA)))
-        return float(np.max(_rounded(mean + s * spread, MODEL_GRAIN)))
+        return float(np.max(rounded(mean + s * spread, MODEL_GRAIN)))
 
     def reason(self, x: Vector) -> Reason:
         """What is expected at x, for f."""
@@ -204,7 +205,7 @@ class Search:
         """g at its centre, or the bound of it; standardised by all that is known now."""
         if leaf.row is not None:
             return float(self.model.z[leaf.row])
-        return float(_rounded(self.model.scale(np.array(leaf.bound)), VALUE_GRAIN))
+        return float(rounded(self.model.scale(np.array(leaf.bound)), VALUE_GRAIN))
 
     def _run(self) -> Waiting[None]:
         [cube] = self.tree.levels[0]
@@ -301,7 +302,3 @@ class IMGPO:
 def _same(A: Matrix, x: Vector) -> np.ndarray:
     """Which of the points A (..., d) are the point x (d,)."""
     return np.asarray(np.all(np.abs(A - x) <= SAME, axis=-1))
-
-
-def _rounded(z: Vector, grain: float) -> Vector:
-    return np.round(z / grain) * grain

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
-from dale.design import far_from
+from dale.design import far_from, latin_hypercube
 from dale.methods.history import History
 from dale.methods.method import Proposal
+from dale.seeding import generator
 from dale.trial import Reason, Source
 
 VALUE_GRAIN = 2.0**-23  # of standardised values
@@ -54,3 +55,13 @@ def apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
     if len(points) == 0:
         return np.ones(len(A), dtype=bool)
     return np.asarray(np.min(cdist(A, points), axis=1) > distance)
+
+
+def before_a_model(history: History, initial: int, seed: int) -> Proposal | None:
+    """The next point of an initial design, or one far from all others while nothing is known; then None."""
+    if history.n_asked + history.n_given < initial:
+        points = latin_hypercube(initial, history.dimension, generator(seed, 0))
+        return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+    if not np.any(history.told):
+        return explore(history, generator(seed, history.n_asked))
+    return None
