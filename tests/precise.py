@@ -21,6 +21,29 @@ def matern52(a, b, length_scale):
     return (1 + s + s**2 / 3) * mp.exp(-s)
 
 
+def slope(f, x):
+    """Of a function of high-precision points by central differences, good to about 20 digits: (d,)."""
+    step = mp.mpf(10) ** -12
+    return np.array([(f(p) - f(m)) / (2 * step) for p, m in zip(_moved(x, step), _moved(x, -step), strict=True)], float)
+
+
+def curvature(f, x):
+    """Its second derivatives, in the same way: (d, d)."""
+    step, d = mp.mpf(10) ** -12, len(x)
+    H = np.empty((d, d))
+    for i, up in enumerate(_moved(x, step)):
+        down = _moved(x, -step)[i]
+        for j in range(d):
+            ends = [f(_moved(end, sign * step)[j]) for end in (up, down) for sign in (1, -1)]
+            H[i, j] = (ends[0] - ends[1] - ends[2] + ends[3]) / (4 * step**2)
+    return H
+
+
+def _moved(x, step):
+    """The point with each of its coordinates moved in turn."""
+    return [[mp.mpf(v) + step * (i == j) for j, v in enumerate(x)] for i in range(len(x))]
+
+
 class Posterior:
     """Eqs. 3-5 with variance s2, correlation function k and jitter on the diagonal of the correlations."""
 
@@ -42,18 +65,9 @@ class Posterior:
         return self.c + (k.T * self.weights)[0], self.s2 * (1 - (k.T * self.inverse * k)[0])
 
     def slopes(self, x):
-        """Slopes of the mean and of the spread by central differences, good to about 25 digits."""
-        step, mean_slope, spread_slope = mp.mpf(10) ** -15, [], []
-        for i in range(len(x)):
-            ends = []
-            for sign in (-1, 1):
-                moved = [mp.mpf(v) for v in x]
-                moved[i] += sign * step
-                mean, variance = self.mean_and_variance(moved)
-                ends.append((mean, mp.sqrt(variance)))
-            mean_slope.append((ends[1][0] - ends[0][0]) / (2 * step))
-            spread_slope.append((ends[1][1] - ends[0][1]) / (2 * step))
-        return np.array(mean_slope, dtype=float), np.array(spread_slope, dtype=float)
+        """Slopes of the mean and of the spread."""
+        mean, spread = (lambda p: self.mean_and_variance(p)[0]), (lambda p: mp.sqrt(self.mean_and_variance(p)[1]))
+        return slope(mean, x), slope(spread, x)
 
 
 def h(u):
@@ -65,6 +79,35 @@ def h(u):
 def log_h(u):
     """Its logarithm; of every 50 digits the sum loses 2 log10 |u|."""
     return mp.log(h(u))
+
+
+def log_expected_improvement_with_derivatives(mean, spread, best):
+    """Log EI, then by mean and by spread, then by mean twice, by both and by spread twice, all by differences.
+
+    Fourth order with steps of 1e-12 of the spread; twice differentiated, 110 digits keep more than 30.
+    """
+    with mp.workdps(110):
+        m, s, b = mp.mpf(mean), mp.mpf(spread), mp.mpf(best)
+        step = s * mp.mpf(10) ** -12
+
+        def f(i, j):
+            there = s + j * step
+            return mp.log(there * h((b - m - i * step) / there))
+
+        def once(g):
+            return (8 * (g(1) - g(-1)) - (g(2) - g(-2))) / (12 * step)
+
+        def twice(g):
+            return (16 * (g(1) + g(-1)) - (g(2) + g(-2)) - 30 * g(0)) / (12 * step**2)
+
+        return (
+            f(0, 0),
+            once(lambda i: f(i, 0)),
+            once(lambda j: f(0, j)),
+            twice(lambda i: f(i, 0)),
+            once(lambda i: once(lambda j: f(i, j))),
+            twice(lambda j: f(0, j)),
+        )
 
 
 def dense_quadratic(X, y, c, noise, A):

@@ -15,7 +15,9 @@ from dale.acquisition import (
     SERIES_BELOW,
     expected_improvement,
     log_expected_improvement,
+    log_expected_improvement_with_curvature,
     log_h,
+    log_h_at,
     lower_confidence_bound,
     probability_of_improvement,
 )
@@ -49,6 +51,11 @@ def test_log_h_against_50_digits():
     assert max(errors) <= 1e-10, GRID[np.argmax(errors)]
 
 
+def test_log_h_at_one_number_is_the_same():
+    for u, value, slope in zip(GRID, *log_h(GRID), strict=True):
+        assert log_h_at(float(u)) == pytest.approx((value, slope), rel=1e-14)
+
+
 def test_log_h_is_smooth_across_its_joints():
     for joint in (-1.0, SERIES_BELOW):
         u = joint + np.linspace(-1e-6, 1e-6, 101)
@@ -79,6 +86,91 @@ def test_log_expected_improvement_against_50_digits():
         assert abs(mp.mpf(by_mean[i]) / (-Phi / (s * h)) - 1) <= 1e-9
         exact_by_spread = mp.npdf(z) / (s * h)  # d(s h(g/s))/ds = phi(g/s)
         assert abs(mp.mpf(by_spread[i]) - exact_by_spread) <= 1e-9 * exact_by_spread + 1e-14 / s
+
+
+class TestCurvature:
+    """Log EI to second order: what a climb steps by."""
+
+    GRID = np.concatenate(
+        [
+            -np.geomspace(1e-3, 1e4, 40),
+            np.geomspace(1e-3, 50, 25),
+            np.linspace(-55, -45, 5),
+            [0.0, np.nextafter(-1, -2), -1.0, np.nextafter(-1, 0), np.nextafter(SERIES_BELOW, -99), SERIES_BELOW],
+        ]
+    )
+
+    def flat(self, mean, spread, best):
+        """Value, slopes and curvatures, (6, m)."""
+        return np.vstack(log_expected_improvement_with_curvature(np.asarray(mean), np.asarray(spread), best))
+
+    def test_against_many_digits(self):
+        """Relative to themselves; far above 0, where they underflow, to what they are made of."""
+        rng = np.random.default_rng(0)
+        spread, best = 10 ** rng.uniform(-6, 3, len(self.GRID)), 0.3
+        mean = best - self.GRID * spread
+        ours = self.flat(mean, spread, best)
+        for k, s in enumerate(spread):
+            exact = precise.log_expected_improvement_with_derivatives(mean[k], s, best)
+            for i, unit in enumerate((1.0, s, s, s**2, s**2, s**2)):
+                error = abs(mp.mpf(ours[i, k]) - exact[i])
+                assert error <= (1e-10 if i < 3 else 3e-8) * abs(exact[i]) + 1e-14 / unit, (self.GRID[k], i)
+
+    def test_value_and_slopes_are_those_of_log_expected_improvement(self):
+        spread = np.geomspace(1e-5, 1e5, len(self.GRID))
+        mean = 0.3 - self.GRID * spread
+        expected = np.array(log_expected_improvement(mean, spread, 0.3))
+        np.testing.assert_allclose(self.flat(mean, spread, 0.3)[:3], expected, rtol=1e-12, atol=1e-300)
+
+    def test_shapes(self):
+        acquisition, curvature = log_expected_improvement_with_curvature(np.zeros(4), np.ones(4), 0.0)
+        assert {part.shape for part in (*acquisition, *curvature)} == {(4,)}
+
+    def test_a_concave_function_of_the_mean(self):
+        assert np.all(self.flat(0.3 - self.GRID, np.ones_like(self.GRID), 0.3)[3] < 0)
+
+    def test_without_spread(self):
+        """A gain of g for certain has the derivatives of log g; where there is none, nothing has a slope."""
+        value, by_mean, by_spread, *curvature = self.flat([1.0, 1.75, 2.0, 3.0], np.zeros(4), 2.0).tolist()
+        assert value == [0.0, math.log(0.25), -math.inf, -math.inf]
+        assert by_mean == [-1.0, -4.0, 0.0, 0.0]
+        assert by_spread == [0.0] * 4
+        assert curvature == [[-1.0, -16.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
+
+    @pytest.mark.parametrize("spread", [1e-20, 1e-100, 1e-200, 1e-300, 5e-324])
+    def test_no_spread_is_the_limit_of_little(self, spread):
+        certain, little = self.flat([1.75], [0.0], 2.0), self.flat([1.75], [spread], 2.0)
+        np.testing.assert_allclose(little[[0, 1, 3]], certain[[0, 1, 3]], rtol=1e-12)
+
+    @pytest.mark.parametrize("gain", [5e-324, 1e-310, 1e-200, 1e-160, 1e160, 1e300])
+    @pytest.mark.parametrize("spread", [0.0, 1e-200, 1.0, 1e200])
+    def test_a_gain_whose_square_is_no_float(self, gain, spread):
+        """Then the curvature is infinite or 0, and the rest as ever."""
+        ours = self.flat([-gain], [spread], 0.0)
+        expected = np.array(log_expected_improvement(np.array([-gain]), np.array([spread]), 0.0))
+        np.testing.assert_allclose(ours[:3], expected, rtol=1e-12)
+        assert not np.any(np.isnan(ours[3]))
+        assert ours[3] <= 0
+
+    def test_what_is_no_number_stays_none(self):
+        """Without spoiling its neighbours."""
+        ours = self.flat([math.nan, 0.1, 0.1], [0.5, math.nan, 0.5], 0.3)
+        assert np.all(np.isnan(ours[:, :2]))
+        np.testing.assert_array_equal(ours[:, 2:], self.flat([0.1], [0.5], 0.3))
+        assert np.all(np.isnan(self.flat([0.1], [0.5], math.nan)))
+
+    @settings(deadline=None, derandomize=True, max_examples=300)
+    @given(
+        mean=st.floats(-1e100, 1e100),
+        spread=st.one_of(st.just(0.0), st.floats(1e-100, 1e100)),
+        best=st.floats(-1e100, 1e100),
+    )
+    def test_any_numbers(self, mean, spread, best):
+        """No error, no warning, no NaN; the value and the slopes are those without curvature."""
+        ours = self.flat([mean], [spread], best)
+        assert not np.any(np.isnan(ours))
+        expected = np.array(log_expected_improvement(np.array([mean]), np.array([spread]), best))
+        np.testing.assert_allclose(ours[:3], expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("u", [-1e3, -1e10, -1e100, -1e150, -1e200, -math.inf])

@@ -13,12 +13,13 @@ ROOT = Path(dale.__file__).parent
 
 # Each line may import from the lines above it. What stands on one line is independent of its neighbours.
 LAYERS = [
-    {"arrays", "errors"},
-    {"trial"},
+    {"arrays", "errors", "threads"},
+    {"trial", "beliefs", "descent"},
     {"space", "regions"},
     {"kernels"},
     {"gp"},
-    {"acquisition", "search", "descent", "design", "seeding"},
+    {"acquisition", "search", "design", "seeding"},
+    {"climb"},
     {"length_scale"},
     {"methods"},
     {"optimizer", "progress"},

@@ -7,6 +7,7 @@ import pytest
 
 import dale
 from dale.bench.functions import get
+from dale.methods import History, Memory
 from dale.trial import Source, State
 
 BOX = [(-5, 10), (0, 15)]
@@ -47,13 +48,44 @@ def test_same_seed_in_a_fresh_process_and_global_random_state_untouched():
     assert out.strip() == str(points(told(12)))
 
 
+def proposed_afresh(optimizer, trials):
+    """What its method proposes after these trials if it remembers nothing."""
+    point, reason = optimizer.method.propose(History.of(trials, optimizer.space.dimension), optimizer.seed, Memory())
+    return optimizer.space.snap(point).tolist(), reason
+
+
 def test_a_proposal_is_a_function_of_the_history():
-    """An optimizer that is handed the history of another proposes bit for bit what the other does."""
-    one = told(14)
-    for cut in (3, 7, 11, 14):
-        two = told(0)
-        two._trials = list(one.history[:cut])
-        assert two.ask().point.tolist() == [*points(one), one.ask().point.tolist()][cut]
+    """Handed a part of the history, the method proposes bit for bit what the optimizer did then."""
+    one = told(15)
+    for cut in (0, 3, 7, 11, 14):
+        point, reason = proposed_afresh(one, one.history[:cut])
+        assert point == one.history[cut].point.tolist()
+        assert reason == one.history[cut].reason
+
+
+@pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_remembered_does_not_show(method, seed):
+    """However trials are told, fail, are told after all, or come from elsewhere, between one ask and the next."""
+    rng = np.random.default_rng(seed)
+    optimizer, seen = dale.Optimizer(BOX, seed=seed, method=method()), set()
+    while len(optimizer.history) < 24:
+        open_ones = [t for t in optimizer.history if t.state is not State.TOLD]
+        what = rng.choice(["ask", "ask", "tell", "tell", "tell", "fail", "add"])
+        if what == "ask":
+            expected = proposed_afresh(optimizer, optimizer.history)
+            trial = optimizer.ask()
+            assert (trial.point.tolist(), trial.reason) == expected
+            seen.add(trial.reason.source)
+        elif what == "add":
+            optimizer.add(x := rng.uniform([-5, 0], [10, 15]), bowl(x))
+        elif open_ones:
+            trial = open_ones[rng.integers(len(open_ones))]
+            if what == "tell":
+                optimizer.tell(trial, bowl(trial.x))
+            elif trial.state is State.PENDING:
+                optimizer.fail(trial, "not now")
+    assert Source.GLOBAL in seen
 
 
 def test_the_order_of_the_tells_does_not_show():

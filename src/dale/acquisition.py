@@ -15,7 +15,13 @@ With the scaled Mills ratio q(u) = Phi(u) / phi(u) = sqrt(pi/2) erfcx(-u / sqrt 
 
     log h(u) = log phi(u) + log(1 + u q(u)),
 
-and where 1 + u q(u) cancels (u far below 0) its asymptotic series u^-2 - 3 u^-4 + 15 u^-6 - ... takes over.
+and where 1 + u q(u) cancels (u far below 0) its asymptotic series u^-2 - 3 u^-4 + 15 u^-6 - ... takes over. With
+p = (log h)' = Phi / h its second derivative is (log h)'' = phi / h - p^2 = 1 / (1 + u q) - p^2, in the series'
+realm -1 + 2 u^-2 - 18 u^-4, and log EI curves as
+
+    by mean twice     (log h)'' / spread^2
+    by both           (p + u (log h)'') / spread^2
+    by spread twice   (-1 + 2 u p + u^2 (log h)'') / spread^2.
 """
 
 import math
@@ -29,6 +35,7 @@ from dale.arrays import Vector
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 SQRT_HALF_PI = math.sqrt(math.pi / 2)
 SQRT_2 = math.sqrt(2)
+TINY = float(np.finfo(float).tiny)
 KAPPA = 2.0  # LCB: two standard deviations
 FARTHEST = 1e150  # |u| beyond this overflows when it is squared
 SERIES_BELOW = -50.0  # the series is exact to 1e-16 from here on, the closed form to 2e-13 up to here
@@ -41,6 +48,14 @@ class Acquisition(NamedTuple):
     value: Vector
     by_mean: Vector
     by_spread: Vector
+
+
+class Curvature(NamedTuple):
+    """Second partial derivatives, all of the shape of the arguments."""
+
+    by_mean_twice: Vector
+    by_both: Vector
+    by_spread_twice: Vector
 
 
 class AcquisitionFunction(Protocol):
@@ -104,6 +119,37 @@ def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acqui
             np.where(sure, np.where(gain > 0, -1 / np.where(gain > 0, gain, 1.0), 0.0), -ratio / safe),
             np.where(sure, 0.0, (1 - u * ratio) / safe),
         )
+
+
+def log_expected_improvement_with_curvature(mean: Vector, spread: Vector, best: float) -> tuple[Acquisition, Curvature]:
+    """Log EI and how it curves, at m points (m,): for climbs, so m is small and numbers are faster than arrays."""
+    parts = np.array([_to_second_order(best - float(m), float(s)) for m, s in zip(mean, spread, strict=True)])
+    return Acquisition(*parts.T[:3]), Curvature(*parts.T[3:])
+
+
+def _to_second_order(gain: float, spread: float) -> tuple[float, float, float, float, float, float]:
+    if math.isnan(gain) or math.isnan(spread):
+        return (math.nan,) * 6
+    if spread <= 0 or gain > FARTHEST * spread:
+        if gain <= 0:
+            return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0
+        return math.log(gain), -1 / gain, 0.0, -1 / gain**2, 0.0, 0.0
+    u = max(gain / spread, -FARTHEST)
+    level, p = log_h_at(u)
+    if u < SERIES_BELOW:
+        w = 1 / (u * u)
+        bend = w * (2 - 18 * w) - 1
+    else:
+        bend = math.exp(-0.5 * u * u - LOG_SQRT_2PI - level) - p * p
+    unit = spread * spread or TINY
+    return (
+        math.log(spread) + level,
+        -p / spread,
+        (1 - u * p) / spread,
+        bend / unit,
+        (p + u * bend) / unit,
+        (2 * u * p + u * u * bend - 1) / unit,
+    )
 
 
 def expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:

@@ -1,13 +1,13 @@
 """Minima of a smooth function on a box, from several starting points in step.
 
-Projected quasi-Newton: coordinates that sit on a face of the box with the slope pushing outwards are held, the others
-take a step along -H g, cut off at the faces and shortened until the function falls (Armijo); where the bend at a face
-leads uphill, the step ends at the first face instead. H is, in the free coordinates, the inverse of the true second
-derivatives, each eigenvalue by its size, where these are given (Newton: a polynomial's minimum to the last
-digit in a few steps, however narrow its valley), else the BFGS estimate of it.
+Projected Newton: coordinates that sit on a face of the box with the slope pushing outwards are held, the others take a
+step along -|A|^-1 g, A being the second derivatives in the free coordinates with each eigenvalue by its size (so that
+it leads downhill whatever the curvature, and away from a saddle). The step is cut off at the faces and shortened until
+the function falls (Armijo); where the bend at a face leads uphill, it ends at the first face instead. A polynomial's
+minimum is reached to the last digit in a few steps, however narrow its valley.
 
 All starting points move at once, so that the function is called with a batch: in Python the calls cost more than the
-arithmetic.
+arithmetic. For the same reason second derivatives pay: a third of the calls of a quasi-Newton search.
 """
 
 from __future__ import annotations
@@ -20,12 +20,27 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 
 ARMIJO = 1e-4
-SHORTER = 0.25
-TRIES = 7  # of shortening a step
+PARTS = 0.25 ** np.arange(7.0)  # of a step, the first that pays is taken
 FIRST = 0.25  # length of a step along the bare slope, in sides of the box
 FLATTEST = 1e-12  # curvatures below this part of the largest count as it
+TINY = float(np.finfo(float).tiny)
 
-ValuesAndSlopes = Callable[[Matrix], tuple[Vector, Matrix]]  # (m, d) -> (m,), (m, d)
+
+class Surface(NamedTuple):
+    """A function at m points: values (m,), slopes (m, d), second derivatives (m, d, d)."""
+
+    value: Vector
+    slope: Matrix
+    curvature: np.ndarray
+
+    def at(self, i: np.ndarray) -> Surface:
+        """At some of the points."""
+        return Surface(self.value[i], self.slope[i], self.curvature[i])
+
+    def put(self, i: np.ndarray, other: Surface) -> None:
+        """Another's in place of some of the points."""
+        for mine, new in zip(self, other, strict=True):
+            mine[i] = new
 
 
 class Tolerance(NamedTuple):
@@ -36,65 +51,74 @@ class Tolerance(NamedTuple):
 
 
 def descend(
-    function: ValuesAndSlopes,
+    function: Callable[[Matrix], Surface],
     starts: Matrix,
     lower: Vector,
     upper: Vector,
     *,
     tolerance: Tolerance,
     steps: int = 30,
-    curvatures: Callable[[Matrix], np.ndarray] | None = None,
-    inverse: Matrix | None = None,
 ) -> tuple[Matrix, Vector]:
     """Go down from each of the starting points (m, d).
 
     Args:
-        function: Values and slopes at points; where it is not finite nothing moves.
+        function: What it is at points (m, d); where it is not finite nothing moves.
         starts: Starting points.
         lower: Of the box, (d,).
         upper: Of the box, (d,).
         tolerance: When to stop.
         steps: At most so many.
-        curvatures: Second derivatives (m, d, d) at points (m, d).
-        inverse: A first guess (d, d) of their inverse, where they are not given.
 
     Returns:
         Where each has arrived, (m, d), and the values there, (m,): never above those at the starts.
     """
-    X = np.clip(starts, lower, upper)
-    side = np.maximum(upper - lower, np.finfo(float).tiny)
-    value, slope = function(X)
-    live = np.isfinite(value)
-    estimate = _Inverse(len(X), side, inverse)
+    ends = np.clip(starts, lower, upper)
+    here = function(ends)
+    values = here.value.copy()
+    side = np.maximum(upper - lower, TINY)
+    on = np.flatnonzero(np.isfinite(values))  # the points that are still moving
+    X, here = ends[on], here.at(on)
     for _ in range(steps):
-        held = _leaving(X, -slope, lower, upper)
-        free = downhill = np.where(held, 0.0, slope)
-        live = live & (np.max(np.abs(free) * side, axis=1) > tolerance.slope)
-        if not live.any():
+        held = _leaving(X, -here.slope, lower, upper)
+        downhill = np.where(held, 0.0, here.slope)
+        moving = np.max(np.abs(downhill) * side, axis=1) > tolerance.slope
+        if not moving.any():
             break
-        curvature = None if curvatures is None else curvatures(X)
-        for _ in range(X.shape[1]):
-            step = estimate.step(free, held) if curvature is None else _newton(curvature, free, held, side)
-            leaving = _leaving(X, step, lower, upper)
-            if not leaving.any():
-                break
-            held = held | leaving  # a step out of the box would be cut off at once: another one without it
-            free = np.where(held, 0.0, slope)
-        uphill = ~(np.sum(step * free, axis=1) < 0)[:, None]
-        if uphill.any():
-            step, free = np.where(uphill, _along(downhill, side), step), np.where(uphill, downhill, free)
-        live = live & (-np.sum(step * free, axis=1) > tolerance.gain * np.abs(value))
-        if not live.any():
+        step, expected = _step(X, here, held, downhill, lower, upper, side)
+        moving &= expected > tolerance.gain * np.abs(here.value)
+        if not moving.all():
+            on, X, here, step = on[moving], X[moving], here.at(moving), step[moving]
+        if len(on) == 0:
             break
-        X_new, value_new, slope_new, stuck = _shortened(function, X, value, slope, step, live, lower, upper)
-        if curvatures is None:
-            again = estimate.learn(X_new - X, slope_new - slope, live & ~stuck, stuck)
-            stuck = stuck & ~again
+        X_new, there, stuck = _shortened(function, X, here, step, lower, upper)
+        ends[on], values[on] = X_new, there.value
         with np.errstate(invalid="ignore"):  # infinite ones
-            arrived = value - value_new <= tolerance.gain * np.abs(value)
-        X, live = X_new, live & ~stuck & ~(arrived & (value_new < value))
-        value, slope = value_new, slope_new
-    return X, value
+            moving = ~stuck & (here.value - there.value > tolerance.gain * np.abs(here.value))
+        X, here = X_new, there
+        if not moving.all():
+            on, X, here = on[moving], X[moving], here.at(moving)
+    return ends, values
+
+
+def _step(
+    X: Matrix, here: Surface, held: np.ndarray, downhill: Matrix, lower: Vector, upper: Vector, side: Vector
+) -> tuple[Matrix, Vector]:
+    """The step of each point, and the decrease to first order, which is positive."""
+    free = downhill
+    for _ in range(X.shape[1]):
+        step = _newton(here.curvature, free, held, side)
+        leaving = _leaving(X, step, lower, upper)
+        if not leaving.any():
+            break
+        held = held | leaving  # a step out of the box would be cut off at once: another one without it
+        free = np.where(held, 0.0, here.slope)
+    expected = -np.sum(step * free, axis=1)
+    uphill = ~(expected > 0)
+    if uphill.any():
+        straight = _along(downhill, side)
+        step = np.where(uphill[:, None], straight, step)
+        expected = np.where(uphill, -np.sum(straight * downhill, axis=1), expected)
+    return step, expected
 
 
 def _leaving(X: Matrix, direction: Matrix, lower: Vector, upper: Vector) -> np.ndarray:
@@ -105,51 +129,70 @@ def _leaving(X: Matrix, direction: Matrix, lower: Vector, upper: Vector) -> np.n
 def _along(slope: Matrix, side: Vector) -> Matrix:
     """A step of the first length straight down."""
     scaled = slope * side
-    norm = np.sqrt(np.sum(scaled * scaled, axis=1, keepdims=True)) + np.finfo(float).tiny
+    norm = np.sqrt(np.sum(scaled * scaled, axis=1, keepdims=True)) + TINY
     return -FIRST * scaled * side / norm
 
 
 def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Vector) -> Matrix:
     """-|A|^-1 g in the free coordinates, no longer than the box."""
-    curvature = np.where(held[:, :, None] | held[:, None, :], 0.0, curvature)
+    if held.any():
+        curvature = np.where(held[:, :, None] | held[:, None, :], 0.0, curvature)
     values, vectors = np.linalg.eigh(curvature)
     size = np.abs(values)
-    size = np.maximum(size, FLATTEST * np.max(size, axis=1, keepdims=True) + np.finfo(float).tiny)
-    step = -np.einsum("mij,mj->mi", vectors, np.einsum("mji,mj->mi", vectors, slope) / size)
+    size = np.maximum(size, FLATTEST * np.max(size, axis=1, keepdims=True) + TINY)
+    step = -(vectors @ ((slope[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
     step = np.where(held, 0.0, step)
     return step / np.maximum(np.max(np.abs(step) / side, axis=1, keepdims=True), 1.0)
 
 
 def _shortened(
-    function: ValuesAndSlopes,
+    function: Callable[[Matrix], Surface], X: Matrix, here: Surface, step: Matrix, lower: Vector, upper: Vector
+) -> tuple[Matrix, Surface, np.ndarray]:
+    """Each point after the longest part of its step that pays; and which of them found none."""
+    X_new = np.clip(X + step, lower, upper)
+    there = function(X_new)
+    waiting = np.flatnonzero(~_pays(X, here, X_new, there))
+    if len(waiting):
+        X_new[waiting] = X[waiting]
+        there.put(waiting, here.at(waiting))
+        waiting = _tried(function, X, here, step, PARTS[1:], waiting, X_new, there, lower, upper)
+    if len(waiting):
+        step = _up_to_the_first_face(X, step, lower, upper)
+        waiting = _tried(function, X, here, step, PARTS, waiting, X_new, there, lower, upper)
+    stuck = np.zeros(len(X), dtype=bool)
+    stuck[waiting] = True
+    return X_new, there, stuck
+
+
+def _tried(
+    function: Callable[[Matrix], Surface],
     X: Matrix,
-    value: Vector,
-    slope: Matrix,
+    here: Surface,
     step: Matrix,
-    live: np.ndarray,
+    parts: Vector,
+    waiting: np.ndarray,
+    X_new: Matrix,
+    there: Surface,
     lower: Vector,
     upper: Vector,
-) -> tuple[Matrix, Vector, Matrix, np.ndarray]:
-    """Each live point after the longest part of its step that pays; and which of them found none."""
-    X_new, value_new, slope_new = X.copy(), value.copy(), slope.copy()
-    waiting = live.copy()
-    for to_first_face in (False, True):
-        if to_first_face:
-            step = _up_to_the_first_face(X, step, lower, upper)
-        part = 1.0
-        for _ in range(TRIES):
-            if not waiting.any():
-                break
-            i = np.flatnonzero(waiting)
-            tried = np.clip(X[i] + part * step[i], lower, upper)
-            value_tried, slope_tried = function(tried)
-            hoped = np.minimum(np.sum(slope[i] * (tried - X[i]), axis=1), 0.0)
-            pays = (value_tried <= value[i] + ARMIJO * hoped) & (value_tried < value[i])  # not where it is NaN
-            done = i[pays]
-            X_new[done], value_new[done], slope_new[done] = tried[pays], value_tried[pays], slope_tried[pays]
-            waiting[done] = False
-            part *= SHORTER
-    return X_new, value_new, slope_new, waiting
+) -> np.ndarray:
+    """Write the first part of the step that pays into ``X_new`` and ``there``; return those that wait in vain."""
+    for part in parts:
+        tried = np.clip(X[waiting] + part * step[waiting], lower, upper)
+        found = function(tried)
+        pays = _pays(X[waiting], here.at(waiting), tried, found)
+        X_new[waiting[pays]] = tried[pays]
+        there.put(waiting[pays], found.at(pays))
+        waiting = waiting[~pays]
+        if len(waiting) == 0:
+            break
+    return waiting
+
+
+def _pays(X: Matrix, here: Surface, tried: Matrix, found: Surface) -> np.ndarray:
+    """Which steps lower the function by enough; none where it is not a number."""
+    hoped = np.minimum(np.sum(here.slope * (tried - X), axis=1), 0.0)
+    return np.asarray((found.value <= here.value + ARMIJO * hoped) & (found.value < here.value))
 
 
 def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Vector, upper: Vector) -> Matrix:
@@ -158,44 +201,3 @@ def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Vector, upper: Vector)
         room = np.where(step < 0, (lower - X) / step, np.where(step > 0, (upper - X) / step, np.inf))
     first = np.minimum(np.min(room, axis=1, keepdims=True), 1.0)
     return first * step * np.where(room <= first, 1 + 1e-12, 1.0)
-
-
-class _Inverse:
-    """The BFGS estimate of the inverse second derivatives at each of m points."""
-
-    def __init__(self, m: int, side: Vector, guess: Matrix | None) -> None:
-        d = len(side)
-        self._side = side
-        self._H = np.zeros((m, d, d)) if guess is None else np.tile(guess, (m, 1, 1))
-        self._blank = np.full(m, guess is None)
-
-    def step(self, slope: Matrix, held: np.ndarray) -> Matrix:
-        """-H g, where the held coordinates stay (a block of the second derivatives, not of their inverse, counts)."""
-        known = np.zeros_like(slope)
-        for k in np.flatnonzero(~self._blank):
-            stay, go, H = held[k], ~held[k], self._H[k]
-            within = H[np.ix_(go, go)]
-            if stay.any():
-                across = H[np.ix_(go, stay)]
-                within = within - across @ np.linalg.lstsq(H[np.ix_(stay, stay)], across.T, rcond=None)[0]
-            known[k, go] = -within @ slope[k, go]
-        return np.where(self._blank[:, None], _along(slope, self._side), known)
-
-    def learn(self, s: Matrix, y: Matrix, moved: np.ndarray, stuck: np.ndarray) -> np.ndarray:
-        """Take in steps s and changes of slope y; those that are stuck start afresh, once. Returns which of them."""
-        sy = np.sum(s * y, axis=1)
-        yy = np.sum(y * y, axis=1)
-        k = np.flatnonzero(moved & (sy > 1e-14 * np.sqrt(np.sum(s * s, axis=1) * yy)))
-        if len(k):
-            s, y, sy, yy = s[k], y[k], sy[k], yy[k]
-            fresh = (sy / yy)[:, None, None] * np.eye(s.shape[1])
-            H = np.where(self._blank[k, None, None], fresh, self._H[k])
-            Hy = np.einsum("mij,mj->mi", H, y)
-            across = s[:, :, None] * Hy[:, None, :]
-            along = s[:, :, None] * s[:, None, :]
-            weight = ((1 + np.sum(y * Hy, axis=1) / sy) / sy)[:, None, None]
-            self._H[k] = H + weight * along - (across + across.transpose(0, 2, 1)) / sy[:, None, None]
-            self._blank[k] = False
-        again = stuck & ~self._blank
-        self._blank |= stuck
-        return again

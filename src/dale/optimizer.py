@@ -15,13 +15,13 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 from dale.design import far_from
 from dale.errors import TrialError
-from dale.gp import GrowingFactor
-from dale.methods import History, Method, default
+from dale.methods import History, Ledger, Memory, Method, default
 from dale.methods.global_local import NOTHING
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Space, as_space
+from dale.threads import one_blas_thread
 from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Trial
 
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
@@ -45,7 +45,8 @@ class Optimizer:
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         self._trials: list[Trial] = []
-        self._memory = GrowingFactor()
+        self._ledger = Ledger(self.space.dimension)
+        self._memory = Memory()
 
     def __repr__(self) -> str:
         told = len(self._told())
@@ -133,8 +134,9 @@ class Optimizer:
         errors = [t.error.strip().splitlines()[-1] for t in self._trials if t.error and t.error.strip()]
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
+    @one_blas_thread()
     def _ask(self) -> Trial:
-        history = History.of(self._trials, self.space.dimension)
+        history = self._ledger.history()
         point, reason = self.method.propose(history, self.seed, self._memory)
         point, reason = self._distinct(self.space.snap(point), reason, history)
         return self._record(self.space.decode(point), point, reason)
@@ -160,6 +162,7 @@ class Optimizer:
     def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
         trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
         self._trials.append(trial)
+        self._ledger.write(trial)
         return trial
 
     def _find(self, trial: Trial | int) -> Trial:
@@ -177,6 +180,7 @@ class Optimizer:
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         self._trials[trial.id] = dataclasses.replace(trial, **changes)
+        self._ledger.write(self._trials[trial.id])
         return self._trials[trial.id]
 
     def _told(self) -> list[Trial]:

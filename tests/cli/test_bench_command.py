@@ -19,6 +19,14 @@ def test_list_names_everything(capsys):
     assert "ablation:" not in out
 
 
+def test_the_help_names_every_kind(capsys):
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    out = capsys.readouterr().out
+    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale"):
+        assert f"\n    {kind} " in out
+
+
 def test_groups_of_functions(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
     words = ["bench", "run", "--functions", "guard, ridge2,branin", "--methods", "random", "--seeds", "1"]

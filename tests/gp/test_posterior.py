@@ -119,6 +119,10 @@ def test_never_nan_and_never_a_negative_variance(seed, n, d, apart, length_scale
         assert np.all(np.isfinite(point.mean_slope))
         assert np.all(np.isfinite(point.spread_slope))
         assert point.spread >= 0
+    beliefs = p.predict_with_curvatures(A)
+    assert np.all(beliefs.spread >= 0)
+    for part in beliefs:
+        assert np.all(np.isfinite(part))
 
 
 @kernels
@@ -161,6 +165,62 @@ def test_slopes_against_central_differences(kernel, oracle, naive, d):
         for slope, up, down in zip(point[2:], above, below, strict=True):
             expected = (up - down) / (2 * h)
             np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected)) + 1e-8)
+
+
+@kernels
+@pytest.mark.parametrize(("n", "d", "length_scale"), [(6, 1, 0.2), (9, 2, 0.3), (7, 3, (0.3, 0.5, 0.9))])
+def test_curvatures_against_50_digits(kernel, oracle, naive, n, d, length_scale):
+    rng = np.random.default_rng(n)
+    X, A = rng.random((n, d)), rng.random((2, d))
+    p = Posterior.fit(kernel(length_scale), X, smooth(X), Prior(0.3, 2.0))
+    exact, beliefs = precisely(oracle, p), p.predict_with_curvatures(A)
+    functions = {
+        "mean": lambda x: exact.mean_and_variance(x)[0],
+        "spread": lambda x: precise.mp.sqrt(exact.mean_and_variance(x)[1]),
+    }
+    for name, f in functions.items():
+        for i, x in enumerate(A):
+            assert getattr(beliefs, name)[i] == pytest.approx(float(f(x)), rel=1e-7)
+            for part, expected in (("slope", precise.slope(f, x)), ("curvature", precise.curvature(f, x))):
+                ours = getattr(beliefs, f"{name}_{part}")[i]
+                np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-7 * np.max(np.abs(expected)))
+
+
+@kernels
+@pytest.mark.parametrize(("d", "n"), [(1, 5), (2, 30), (6, 12)])
+def test_curvatures_against_central_differences(kernel, oracle, naive, d, n):
+    """Values and slopes are those of the other predictions; curvatures are the slopes' slopes."""
+    rng, h = np.random.default_rng(d), 1e-5
+    X, A = rng.random((n, d)), rng.random((12, d))
+    A = A[np.min(np.linalg.norm(A[:, None] - X, axis=2), axis=1) > 0.05]  # the spread has a kink at each observation
+    assert len(A) >= 4
+    p = Posterior.fit(kernel(0.3), X, rng.normal(size=n), Prior(-0.4, 3.0))
+    beliefs, one_by_one = p.predict_with_curvatures(A), [p.predict_with_slopes(a) for a in A]
+    for ours, expected in zip(beliefs[:2], p.predict(A), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-9)
+    for ours, expected in zip(beliefs[:4], zip(*one_by_one, strict=True), strict=True):
+        np.testing.assert_allclose(ours, np.array(expected), rtol=1e-7, atol=1e-9)
+    for i, step in enumerate(h * np.eye(d)):
+        above, below = (p.predict_with_curvatures(A + sign * step) for sign in (1, -1))
+        for part in ("mean", "spread"):
+            rise = (getattr(above, f"{part}_slope") - getattr(below, f"{part}_slope")) / (2 * h)
+            ours = getattr(beliefs, f"{part}_curvature")[:, i]
+            np.testing.assert_allclose(ours, rise, rtol=1e-4, atol=1e-5 * np.max(np.abs(rise)), err_msg=part)
+
+
+def test_no_curvature_of_the_spread_at_an_observation_without_spread():
+    """Nor any warning: there it has a kink. The mean has its curvature there, and beside it all is as ever."""
+    X, k = np.array([[0.5, 0.5]]), SquaredExponential(0.2)
+    p = Posterior(k, X, np.array([1.0]), Factor(np.eye(1), 0.0), Prior(0.0, 1.0))
+    beliefs = p.predict_with_curvatures(np.vstack([X, X + 0.1]))
+    assert (beliefs.mean[0], beliefs.spread[0]) == (1.0, 0.0)
+    np.testing.assert_array_equal(beliefs.mean_slope[0], 0.0)
+    np.testing.assert_allclose(beliefs.mean_curvature[0], -np.eye(2) / 0.2**2)
+    np.testing.assert_array_equal(beliefs.spread_slope[0], 0.0)
+    np.testing.assert_array_equal(beliefs.spread_curvature[0], 0.0)
+    for part, alone in zip(beliefs, p.predict_with_curvatures(X + 0.1), strict=True):
+        np.testing.assert_allclose(part[1], alone[0], rtol=1e-12)
+        assert np.any(alone != 0)
 
 
 def test_the_slope_of_the_spread_is_zero_at_an_observation_without_spread():

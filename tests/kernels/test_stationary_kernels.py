@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import precise
 import reference
 from dale.kernels import Matern52, SquaredExponential
 
 KERNELS = [(SquaredExponential, reference.k_se), (Matern52, reference.k_matern52)]
+PRECISE = {SquaredExponential: precise.squared_exponential, Matern52: precise.matern52}
 both = pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
 
 
@@ -85,6 +87,56 @@ def test_slope_at_an_observation_is_zero(kernel, oracle):
     slope = kernel(0.2).slope(B[1], B, kernel(0.2)(B[1:2], B)[0])
     np.testing.assert_array_equal(slope[1], 0.0)
     assert np.all(np.isfinite(slope))
+
+
+@both
+@pytest.mark.parametrize("length_scale", [0.3, (0.1, 0.5, 2.0)])
+def test_slopes_at_many_points_are_those_at_each(kernel, oracle, length_scale):
+    rng = np.random.default_rng(1)
+    k, A, B = kernel(length_scale), rng.random((6, 3)), rng.random((9, 3))
+    A[2] = B[5]
+    slopes = k.slopes(A, B, k(A, B))
+    assert slopes.shape == (6, 9, 3)
+    for a, ours in zip(A, slopes, strict=True):
+        np.testing.assert_allclose(ours, k.slope(a, B, k(a[None], B)[0]), rtol=1e-13, atol=1e-300)
+
+
+@both
+@pytest.mark.parametrize("length_scale", [0.07, 4.0, (0.1, 0.5, 2.0)])
+def test_slopes_and_curvatures_against_50_digits(kernel, oracle, length_scale):
+    """Also at a point of B, where Matern's third derivative jumps; weights for all points, or for each."""
+    rng = np.random.default_rng(2)
+    k, A, B = kernel(length_scale), rng.random((3, 3)), rng.random((2, 3))
+    A[1] = B[0]
+    for weights in (rng.normal(size=2), rng.normal(size=(3, 2))):
+        slopes, curvatures = k.slopes(A, B, k(A, B)), k.curvatures(A, B, k(A, B), weights)
+        assert curvatures.shape == (3, 3, 3)
+        for i, w in enumerate(np.broadcast_to(weights, (3, 2))):
+
+            def total(x, w=w):
+                return sum(float(w[j]) * PRECISE[kernel](x, B[j], length_scale) for j in range(2))
+
+            unit = np.sum(np.abs(w)) / np.min(length_scale)
+            np.testing.assert_allclose(w @ slopes[i], precise.slope(total, A[i]), rtol=1e-10, atol=1e-13 * unit)
+            expected = precise.curvature(total, A[i])
+            np.testing.assert_allclose(
+                curvatures[i], expected, rtol=1e-10, atol=1e-13 * unit / np.min(length_scale), err_msg=str(i)
+            )
+
+
+@both
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("several", [False, True])
+def test_curvatures_against_central_differences(kernel, oracle, d, several):
+    rng = np.random.default_rng(d)
+    k = kernel(tuple(rng.uniform(0.2, 2.0, d)) if several else 0.3)
+    A, B, weights, h = rng.random((8, d)), rng.random((11, d)), rng.normal(size=(8, 11)), 1e-5
+    curvatures = k.curvatures(A, B, k(A, B), weights)
+    np.testing.assert_allclose(curvatures, curvatures.transpose(0, 2, 1), rtol=1e-12, atol=1e-12)
+    for i, step in enumerate(h * np.eye(d)):
+        up, down = (np.einsum("mn,mnd->md", weights, k.slopes(X, B, k(X, B))) for X in (A + step, A - step))
+        expected = (up - down) / (2 * h)
+        np.testing.assert_allclose(curvatures[:, i], expected, rtol=1e-5, atol=1e-6 * np.max(np.abs(expected)))
 
 
 @both

@@ -330,12 +330,7 @@ def _data(posterior):
 def _global_beside_a_region():
     """A history whose next proposal comes from the global model although a region lives, and that proposal."""
     for seed in range(8):
-        optimizer = dale.Optimizer(get("branin").bounds, seed=seed, method=dale.methods.paper())
-        for _ in range(30):
-            before = [*optimizer.history]
-            trial = optimizer.ask()
+        for k, trial in enumerate(run("branin", 30, seed).history):
             if trial.reason.source is Source.GLOBAL and trial.reason.n_regions:
-                optimizer._trials = before
-                return optimizer, trial
-            optimizer.tell(trial, get("branin").fun(trial.x))
+                return run("branin", k, seed), trial
     raise AssertionError("no such proposal in eight runs: take others")

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 
 import dale
 from dale.bench.functions import get
-from dale.gp import GrowingFactor
-from dale.methods import GlobalLocal, History
+from dale.gp import Posterior
+from dale.methods import GlobalLocal, History, Memory, global_local
 from dale.methods.global_local import INITIAL, KEEP_ON, OPENING, SKEWED, TURNS, Landscape, Valleys, thinned
 from dale.regions.trust import TrustRegions
 from dale.seeding import generator
@@ -53,7 +53,7 @@ class TestAFunctionOfTheTrials:
         trials = optimizer.history
         assert {t.reason.source for t in trials} >= {Source.GLOBAL, Source.REGION}
         for k, trial in enumerate(trials):
-            point, reason = GlobalLocal().propose(History.of(trials[:k], function.dimension), 5, GrowingFactor())
+            point, reason = GlobalLocal().propose(History.of(trials[:k], function.dimension), 5, Memory())
             assert optimizer.space.snap(point).tolist() == trial.point.tolist()
             assert reason == trial.reason
 
@@ -62,7 +62,7 @@ class TestAFunctionOfTheTrials:
         optimizer, busy = dale.Optimizer(branin.bounds, seed=1), []
         for k in range(24):
             before = optimizer.history
-            point, _ = GlobalLocal().propose(History.of(before, 2), 1, GrowingFactor())
+            point, _ = GlobalLocal().propose(History.of(before, 2), 1, Memory())
             busy.append(optimizer.ask())
             assert optimizer.space.snap(point).tolist() == busy[-1].point.tolist()
             if len(busy) == 3:
@@ -151,11 +151,20 @@ class TestNothingBringsItDown:
         assert {t.reason.source for t in optimizer.history} == {Source.DESIGN, Source.GLOBAL}
 
 
+def greedily(X, z, distance):
+    """From the best to the worst, by a matrix of all distances."""
+    near, kept = cdist(X, X) <= distance, []
+    for i in np.argsort(z, kind="stable").tolist():
+        if not near[i, kept].any():
+            kept.append(i)
+    return kept
+
+
 class TestThinned:
     def test_no_two_are_near_and_the_better_one_stays(self):
         rng = np.random.default_rng(0)
         X, z = rng.random((60, 2)), rng.normal(size=60)
-        kept = thinned(X, z, 0.1)
+        kept = thinned(X, z, 0.1, 60)
         assert np.min(pdist(X[kept])) > 0.1
         for i in set(range(60)) - set(kept.tolist()):
             near = kept[np.linalg.norm(X[kept] - X[i], axis=1) <= 0.1]
@@ -163,15 +172,133 @@ class TestThinned:
         assert np.argmin(z) in kept
 
     def test_what_is_apart_stays_in_its_order(self):
-        X = np.array([[0.0], [1.0], [0.5], [0.52]])
-        assert thinned(X, np.array([3.0, 1.0, 2.0, 2.5]), 0.1).tolist() == [0, 1, 2]
-        assert thinned(X, np.array([3.0, 1.0, 2.0, 2.5]), 0.01).tolist() == [0, 1, 2, 3]
+        X, z = np.array([[0.0], [1.0], [0.5], [0.52]]), np.array([3.0, 1.0, 2.0, 2.5])
+        assert thinned(X, z, 0.1, 9).tolist() == [0, 1, 2]
+        assert thinned(X, z, 0.01, 9).tolist() == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("d", [1, 2, 5])
+    @pytest.mark.parametrize("distance", [0.0, 0.03, 0.2, 2.0])
+    def test_as_by_a_matrix_of_distances(self, d, distance):
+        """Points crowded and repeated, values with ties: up to the cap, and at the cap."""
+        for seed in range(20):
+            rng = np.random.default_rng([d, seed])
+            X = np.vstack([rng.random((40, d)), 0.5 + 0.05 * rng.normal(size=(30, d))])
+            X[::7] = X[rng.integers(0, 70)]
+            z = rng.choice(rng.normal(size=25), 70)
+            expected = greedily(X, z, distance)
+            for most in (len(expected), len(expected) + 1, 70):
+                assert thinned(X, z, distance, most).tolist() == sorted(expected), seed
+
+    def test_just_as_far_as_the_distance_is_near(self):
+        X = np.array([[0.25], [0.5], [0.75]])
+        assert thinned(X, np.arange(3.0), 0.25, 3).tolist() == [0, 2]
+        assert thinned(X, np.arange(3.0), 0.2499, 3).tolist() == [0, 1, 2]
+
+    @pytest.mark.parametrize("most", [1, 2, 3, 16, 17, 59])
+    def test_of_too_many_the_better_half_and_an_even_sample_of_the_others(self, most):
+        """Even in the order in which they came; first and last of them are in it."""
+        rng = np.random.default_rng(most)
+        X, z = rng.random((60, 6)), rng.normal(size=60)
+        assert len(greedily(X, z, 0.01)) == 60
+        kept, half = thinned(X, z, 0.01, most), most // 2
+        assert len(set(kept.tolist())) == len(kept) == most
+        assert kept.tolist() == sorted(kept.tolist())
+        best, others = np.argsort(z)[:half], np.sort(np.argsort(z)[half:])
+        assert set(best.tolist()) <= set(kept.tolist())
+        places = np.searchsorted(others, np.setdiff1d(kept, best))
+        assert places[0] == 0
+        if len(places) > 1:
+            assert places[-1] == len(others) - 1
+            assert np.ptp(np.diff(places)) <= 1
+
+    def test_of_too_many_no_two_are_near_either(self):
+        """Also where those beyond the cap crowd."""
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            X, z = rng.random((300, 2)), rng.normal(size=300)
+            greedy = greedily(X, z, 0.05)
+            most = len(greedy) // 2
+            kept = thinned(X, z, 0.05, most)
+            assert len(kept) == most
+            assert np.min(pdist(X[kept])) > 0.05
+            assert set(greedy[: most // 2]) <= set(kept.tolist())
 
     def test_the_global_model_sees_the_thinned_ones(self):
         X = np.vstack([np.random.default_rng(0).random((8, 2)), 0.5 + 1e-4 * np.arange(10)[:, None] * [1, 1]])
         model = landscape(given(X, np.sum(X**2, axis=1))).posterior(0.3)
         assert len(model.points) < 10
         assert np.min(pdist(model.points)) > 1e-2
+
+    def test_how_many_it_sees(self, monkeypatch):
+        """Less one for each pending point, but not as few as pending ones would have it."""
+        monkeypatch.setattr(global_local, "MOST", 30)
+        monkeypatch.setattr(global_local, "FEWEST", 20)
+        X = np.random.default_rng(0).random((50, 5))
+        y = np.sum((X - 0.5) ** 2, axis=1)
+        optimizer = given(X, y)
+        assert landscape(optimizer).n == 30
+        for n_pending, n_seen in ((4, 26), (9, 21), (15, 20)):
+            while len(optimizer.history) < 50 + n_pending:
+                optimizer.ask(at=np.random.default_rng(len(optimizer.history)).random(5))
+            now = landscape(optimizer)
+            assert now.n == len(now.posterior(0.3).points) == n_seen
+            assert np.any(np.all(now.posterior(0.3).points == X[np.argmin(y)], axis=1))
+
+
+class TestPending:
+    """The global model believes to have seen what it predicts at pending points."""
+
+    X = np.random.default_rng(1).random((9, 2))
+
+    def waiting(self, P, y=None):
+        optimizer = given(self.X, np.sum((self.X - 0.4) ** 2, axis=1) if y is None else y)
+        for p in P:
+            optimizer.ask(at=p)
+        return landscape(optimizer)
+
+    def test_without_any_it_is_the_model_itself(self):
+        now = self.waiting([])
+        model = now.posterior(0.3)
+        assert now.with_pending(model) is model
+
+    def test_it_predicts_what_it_did_and_is_sure_of_it(self):
+        P = np.random.default_rng(2).random((4, 2))
+        now = self.waiting(P)
+        model = now.posterior(0.1)
+        grown = now.with_pending(model)
+        assert (grown.prior, grown.kernel) == (model.prior, model.kernel)
+        np.testing.assert_array_equal(grown.points, np.vstack([model.points, P]))
+        np.testing.assert_array_equal(grown.values[:9], model.values)
+        inside = np.clip(model.predict(P).mean, now.best, np.max(model.values))
+        np.testing.assert_allclose(grown.values[9:], inside, atol=1e-6)
+        assert np.all(grown.predict(P).spread < 1e-3 * model.predict(P).spread)
+        before = Posterior.fit(model.kernel, model.points, model.values, model.prior)
+        np.testing.assert_array_equal(model.predict(P), before.predict(P))  # and the model is as it was
+
+    def test_nothing_better_than_the_best_and_nothing_worse_than_the_worst(self):
+        """However far a model with a slope predicts beyond both."""
+        grid = np.linspace(0.3, 0.7, 9)
+        optimizer = dale.Optimizer([(0, 1)], seed=0, method=GlobalLocal())
+        for x in grid:
+            optimizer.add([x], x)
+        optimizer.ask(at=[0.1])
+        optimizer.ask(at=[0.9])
+        now = landscape(optimizer)
+        model = now.posterior(0.5)
+        low, high = model.predict(np.array([[0.1], [0.9]])).mean
+        assert low < np.min(model.values) < np.max(model.values) < high
+        believed = now.with_pending(model).values[-2:]
+        np.testing.assert_array_equal(believed, [np.min(model.values), np.max(model.values)])
+
+    def test_of_very_many_an_even_sample(self, monkeypatch):
+        monkeypatch.setattr(global_local, "MOST_PENDING", 7)
+        P = np.random.default_rng(3).random((20, 2))
+        now = self.waiting(P)
+        seen = now.with_pending(now.posterior(0.1)).points[9:]
+        assert len(seen) == 7
+        places = [int(np.flatnonzero(np.all(x == P, axis=1))[0]) for x in seen]
+        assert (places[0], places[-1]) == (0, 19)
+        assert np.ptp(np.diff(places)) <= 1
 
 
 class TestSkewedValues:

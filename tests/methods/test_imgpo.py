@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 
 import dale
 from dale.bench.functions import get
-from dale.gp import GrowingFactor
+from dale.methods import Memory
 from dale.methods.history import History
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
 from dale.trial import Source, State
@@ -301,7 +301,7 @@ def test_the_seed_does_not_matter(branin_run):
 def test_a_proposal_is_a_function_of_the_history(branin_run):
     for cut in (0, 1, 2, 7, 20, 39):
         history = History.of(branin_run.history[:cut], 2)
-        proposal = dale.methods.imgpo().propose(history, 0, GrowingFactor())
+        proposal = dale.methods.imgpo().propose(history, 0, Memory())
         trial = branin_run.history[cut]
         assert branin_run.space.snap(proposal.point).tolist() == trial.point.tolist()
         assert proposal.reason == trial.reason
@@ -309,13 +309,14 @@ def test_a_proposal_is_a_function_of_the_history(branin_run):
 
 def test_what_is_remembered_does_not_show(branin_run):
     """One memory for proposals that go on, go back, and belong to other values and another dimension."""
-    method, memory = pickle.loads(pickle.dumps(dale.methods.imgpo())), GrowingFactor()
+    method, memory = pickle.loads(pickle.dumps(dale.methods.imgpo())), Memory()
     trials = branin_run.history
     failed = [*trials[:9], dataclasses.replace(trials[9], state=State.FAILED, value=None), *trials[10:20]]
-    histories = [History.of(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], trials[3:12])]
+    later = [dataclasses.replace(t, id=i) for i, t in enumerate(trials[3:12])]
+    histories = [History.of(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], later)]
     histories.insert(3, History.of(run(lambda x: x[0] ** 2, [(0, 1)] * 3, 8).history, 3))
     for history in histories:
-        remembered, fresh = method.propose(history, 0, memory), method.propose(history, 0, GrowingFactor())
+        remembered, fresh = method.propose(history, 0, memory), method.propose(history, 0, Memory())
         assert remembered.point.tolist() == fresh.point.tolist()
         assert remembered.reason == fresh.reason
 

@@ -79,6 +79,26 @@ def test_features_make_powers_of_the_inner_product(d):
         np.testing.assert_allclose(slopes[:, :, i], terms(A + 1e-100j * e).imag / 1e-100, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize(("d", "degree"), [(d, affordable_degree(d)) for d in range(1, 8)] + [(1, 1), (3, 1), (20, 2)])
+def test_second_derivatives_of_every_monomial_by_complex_step(d, degree):
+    """One by one, and of polynomials with one set of weights, or with one for each point."""
+    rng, terms = np.random.default_rng(d), monomials(d, degree)
+    p = len(terms.degree)
+    A, z = rng.normal(size=(6, d)), rng.normal(size=d)
+
+    def exactly(Z):
+        """All of them, (m, p, d, d)."""
+        return np.stack([terms.with_slopes(Z + 1e-100j * e)[1].imag / 1e-100 for e in np.eye(d)], axis=3)
+
+    one_by_one = terms.curvatures(terms(np.tile(z, (p, 1))), np.eye(p))
+    np.testing.assert_allclose(one_by_one, exactly(z[None])[0], rtol=1e-12, atol=1e-14)
+    for weights in (rng.normal(size=p), rng.normal(size=(6, p))):
+        expected = np.einsum("mp,mpij->mij", np.broadcast_to(weights, (6, p)), exactly(A))
+        curvatures = terms.curvatures(terms(A), weights)
+        np.testing.assert_allclose(curvatures, expected, rtol=1e-11, atol=1e-11 * max(np.max(np.abs(expected)), 1.0))
+        np.testing.assert_array_equal(curvatures, curvatures.transpose(0, 2, 1))
+
+
 def test_number_of_terms_and_degree():
     for d in range(1, 21):
         counts = {k: sum(math.comb(d + j - 1, j) for j in range(1, k + 1)) for k in range(1, taylor.MOST_DEGREE + 1)}
@@ -177,18 +197,28 @@ def test_few_points_earn_nothing_far(d):
 
 
 @models
-def test_slopes_by_central_differences(d, n):
+def test_slopes_and_curvatures_by_central_differences(d, n):
+    """Of the mean everywhere; of the spread but at the centre, where it has a kink."""
     model, _, rng = bumpy_model(d, n)
     Z, h = np.vstack([np.zeros((1, d)), rng.uniform(-1.5, 1.5, (6, d))]), 1e-5
-    (mean, spread, slopes, spread_slopes), curvatures = model.predict_with_slopes(Z), model.mean_curvatures(Z)
-    for ours, same in zip((*model.predict(Z), *model.mean_with_slopes(Z)), (mean, spread, mean, slopes), strict=True):
-        np.testing.assert_allclose(ours, same, rtol=1e-13)
-    np.testing.assert_array_equal(np.vstack([model.gradient, model.hessian]), np.vstack([slopes[:1], curvatures[0]]))
+    beliefs, surface = model.predict_with_curvatures(Z), model.mean_with_curvatures(Z)
+    np.testing.assert_allclose([beliefs.mean, beliefs.spread], model.predict(Z), rtol=1e-13)
+    for ours, same in zip(surface, (beliefs.mean, beliefs.mean_slope, beliefs.mean_curvature), strict=True):
+        np.testing.assert_array_equal(ours, same)
+    np.testing.assert_array_equal(model.gradient, beliefs.mean_slope[0])
+    np.testing.assert_array_equal(model.hessian, beliefs.mean_curvature[0])
+    away = slice(1, None)
+    claims = [
+        (Z, "mean", beliefs.mean_slope),
+        (Z[away], "spread", beliefs.spread_slope[away]),
+        (Z, "mean_slope", beliefs.mean_curvature),
+        (Z[away], "spread_slope", beliefs.spread_curvature[away]),
+    ]
     for i, step in enumerate(h * np.eye(d)):
-        up, down = model.predict_with_slopes(Z + step), model.predict_with_slopes(Z - step)
-        for k, claimed in ((0, slopes[:, i]), (1, spread_slopes[:, i]), (2, curvatures[:, i])):
-            rise, first = (up[k] - down[k]) / (2 * h), int(k == 1)  # at the centre the spread has a kink
-            np.testing.assert_allclose(claimed[first:], rise[first:], rtol=1e-5, atol=1e-5 * np.max(np.abs(rise)))
+        for points, of, claimed in claims:
+            up, down = (getattr(model.predict_with_curvatures(points + sign * step), of) for sign in (1, -1))
+            rise = (up - down) / (2 * h)
+            np.testing.assert_allclose(claimed[..., i], rise, rtol=1e-5, atol=1e-5 * np.max(np.abs(rise)), err_msg=of)
 
 
 @models
@@ -245,5 +275,6 @@ def test_any_data():
         y = (bumpy(X), rng.normal(size=n), np.full(n, value))[seed % 3]
         model = TaylorModel.fit(X, scale * y, centre, scale * value, radius)
         Z = np.vstack([(X - centre) / radius, rng.uniform(-1, 1, (5, d)), np.zeros((1, d))])
-        for numbers in (*model.predict_with_slopes(Z), *model.predict(Z), model.hessian, model.remainder(1.0)):
+        derivatives = *model.predict_with_curvatures(Z), *model.mean_with_curvatures(Z), model.gradient, model.hessian
+        for numbers in (*model.predict(Z), *derivatives, model.remainder(1.0)):
             assert np.all(np.isfinite(numbers)), seed

@@ -5,6 +5,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dale.regions.ball import Ball
 from dale.regions.taylor import TaylorModel
@@ -21,6 +23,7 @@ from dale.regions.trust import (
     REACH,
     SHORT,
     VERY_SHORT,
+    LifeOfRegions,
     TrustRegion,
     TrustRegions,
     closing_radius,
@@ -190,6 +193,122 @@ class TestAllTrials:
                 now[k] = final[k]
                 (region,) = TrustRegions.of(now).open
             assert state(region) == state(expected)
+
+
+def states(regions):
+    """Everything that two sets of regions can differ in."""
+    return [state(r) for r in regions.open], [(b.centre.tolist(), b.radius) for b in regions.closed]
+
+
+def somewhere(number):
+    """Trials come in three valleys, near to each other and apart."""
+    return np.random.default_rng(number).choice([0.1, 0.5, 0.85]) + 0.1 * np.random.default_rng([number, 1]).random(2)
+
+
+def proposed(number, trials, draw):
+    """One more trial: with a step from a trial that is known, or not, and some closed regions."""
+    rng = np.random.default_rng(draw)
+    known = [t.id for t in trials if t.value is not None]
+    local, closed = None, ()
+    if known and rng.random() < 0.7:
+        radius, length = float(rng.choice([0.2, 0.05, 0.01])), float(rng.choice([TINY, HALF_WAY, FULL]))
+        local = step(length, int(rng.choice(known)), radius, decrease=float(rng.choice([0.5, 3.0])))
+    if known and rng.random() < 0.15:
+        closed = (ClosedRegion(int(rng.choice(known)), 0.07),)
+    return trial(number, somewhere([number, draw]), local=local, closed=closed)
+
+
+events = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "ask", "ask", "tell", "tell", "fail", "cut", "patience", "other"]), st.integers(0, 99)
+    ),
+    min_size=8,
+    max_size=40,
+)
+
+
+class TestLife:
+    """What is remembered does not show."""
+
+    @settings(deadline=None, derandomize=True, max_examples=150)
+    @given(events=events)
+    def test_any_history_with_one_object(self, events):
+        """Asked, told out of turn, failed and told after all, cut off, with another patience, another run's trials."""
+        life, trials, patience = LifeOfRegions(), [], PATIENCE
+        for what, number in events:
+            i = number % max(len(trials), 1)
+            if what == "ask":
+                trials.append(proposed(len(trials), trials, number))
+            elif what == "cut":
+                trials = trials[: len(trials) - number % 3]
+            elif what == "patience":
+                patience = 1 + number % 3
+            elif what == "other":
+                trials = [dataclasses.replace(t) for t in trials]  # equal, but not the same ones
+                if trials:
+                    trials[0] = trial(0, somewhere(number), 1.0)
+            elif trials and trials[i].value is None:
+                told = {"state": State.TOLD, "value": number / 10} if what == "tell" else {"state": State.FAILED}
+                trials[i] = dataclasses.replace(trials[i], **told)
+            assert states(life.now(trials, patience)) == states(TrustRegions.of(trials, patience))
+            assert states(life.now(tuple(trials), patience)) == states(TrustRegions.of(trials, patience))
+
+    @pytest.mark.parametrize("order", list(itertools.permutations(range(1, 5))))
+    def test_told_in_any_order(self, order):
+        final, life = told_in_turn(WELL, BADLY, None, BADLY), LifeOfRegions()
+        now = [final[0]] + [dataclasses.replace(t, state=State.PENDING, value=None) for t in final[1:]]
+        for k in order:
+            assert states(life.now(now)) == states(TrustRegions.of(now))
+            now[k] = final[k]
+        assert states(life.now(now)) == states(TrustRegions.of(final))
+
+    def test_a_value_after_a_failure(self):
+        life, trials = LifeOfRegions(), told_in_turn(WELL, None, BADLY)
+        before = states(life.now(trials))
+        trials[2] = dataclasses.replace(trials[2], state=State.TOLD, value=-50.0)
+        assert states(life.now(trials)) == states(TrustRegions.of(trials)) != before
+
+    def test_other_patience(self):
+        life, trials = LifeOfRegions(), told_in_turn(BADLY, BADLY)
+        radii = [life.now(trials, patience).open[-1].radius for patience in (3, 1, 2, 3)]
+        assert radii == [TrustRegions.of(trials, patience).open[-1].radius for patience in (3, 1, 2, 3)]
+        assert radii[0] != radii[1]
+
+    def test_a_shorter_history_and_the_longer_one_again(self):
+        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        for n in (5, 3, 4, 0, 5, 1):
+            assert states(life.now(trials[:n])) == states(TrustRegions.of(trials[:n]))
+
+    def test_an_answer_stays_as_it_was(self):
+        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        early = life.now(trials[:2])
+        before = states(early)
+        life.now(trials)
+        assert states(early) == before
+
+    def test_what_is_known_is_not_replayed(self, monkeypatch):
+        """Only the trials since the last time, and those from the first pending one on."""
+        replayed, after = [], TrustRegions.after
+
+        def noted(self, trial, trials, patience=PATIENCE):
+            replayed.append(trial.id)
+            return after(self, trial, trials, patience)
+
+        monkeypatch.setattr(TrustRegions, "after", noted)
+        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        pending = dataclasses.replace(trials[3], state=State.PENDING, value=None)
+        seen = []
+        for now in (
+            trials[:2],
+            trials[:3],
+            [*trials[:3], pending, trials[4]],
+            [*trials[:3], pending, trials[4]],
+            trials,
+        ):
+            replayed.clear()
+            life.now(now)
+            seen.append([*replayed])
+        assert seen == [[0, 1], [2], [3, 4], [3, 4], [3, 4]]
 
 
 def bowl(X):

@@ -14,6 +14,7 @@ from dale.view.style import LABEL, SMALL, TITLE, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from dale.arrays import Matrix
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")
 ERROR_BARS = 12  # along a curve
+TICKS_APART = 1.9  # times, on a logarithmic axis
 
 
 def look(method: str, methods: Sequence[str]) -> dict[str, Any]:
@@ -81,6 +83,16 @@ def targets_figure(comparison: Comparison, methods: Sequence[str]) -> Figure | N
     ax.legend(fontsize=SMALL, frameon=False)
     plain(ax)
     return figure
+
+
+def name_numbers(axis: Axis, numbers: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis at these numbers, written out, without those too near to the one before."""
+    kept: list[float] = []
+    for number in sorted(set(numbers)):
+        if not kept or number >= TICKS_APART * kept[-1]:
+            kept.append(number)
+    axis.set_ticks(kept, labels=[f"{number:g}" for number in kept])
+    axis.set_ticks([], minor=True)
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dale.arrays import Matrix, Vector
+from dale.beliefs import Beliefs, of_root
 from dale.gp.cholesky import Factor
 from dale.kernels import StationaryKernel
 
@@ -129,17 +130,26 @@ class Posterior:
         spread_slope = -scale * (dk.T @ self.factor.solve_upper(v)) / math.sqrt(variance)
         return PointPrediction(mean, spread, mean_slope, spread_slope)
 
-    def predict_with_slopes_at(self, A: Matrix) -> tuple[Vector, Vector, Matrix, Matrix]:
-        """``predict_with_slopes`` at points A (m, d): mean and spread (m,), and their slopes, each (m, d)."""
+    def predict_with_curvatures(self, A: Matrix) -> Beliefs:
+        """What is believed at points A (m, d), with first and second derivatives."""
+        (m, d), n = A.shape, len(self.points)
         k = self.kernel(A, self.points)
-        v = self.factor.solve_lower(k.T)
-        variance = np.maximum(1 - np.sum(v**2, axis=0), 0.0)
-        mean = self.prior.mean + k @ self.weights
-        scale = math.sqrt(self.prior.variance)
-        # At an observation, to rounding, the spread has a kink: no slope.
-        inverse = np.divide(-scale, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
-        both = np.stack([np.broadcast_to(self.weights[:, None], v.shape), self.factor.solve_upper(v) * inverse], axis=2)
-        slopes = np.stack(
-            [self.kernel.slope(x, self.points, k_x).T @ both[:, i] for i, (x, k_x) in enumerate(zip(A, k, strict=True))]
+        J = self.kernel.slopes(A, self.points, k)  # (m, n, d)
+        v = self.factor.solve_lower(np.column_stack([k.T, J.transpose(1, 0, 2).reshape(n, m * d)]))
+        w = self.factor.solve_upper(v[:, :m])
+        V = v[:, m:].reshape(n, m, d).transpose(1, 2, 0)  # J' L^-T
+        # variance = s2 (1 - k' K^-1 k), so half of its derivatives are -s2 J' K^-1 k and -s2 (J' K^-1 J + w k'').
+        s2 = self.prior.variance
+        spread, spread_slope, spread_curvature = of_root(
+            s2 * (1 - np.sum(v[:, :m] ** 2, axis=0)),
+            -s2 * (w.T[:, None, :] @ J)[:, 0],
+            -s2 * (V @ V.transpose(0, 2, 1) + self.kernel.curvatures(A, self.points, k, w.T)),
         )
-        return mean, scale * np.sqrt(variance), slopes[:, :, 0], slopes[:, :, 1]
+        return Beliefs(
+            self.prior.mean + k @ self.weights,
+            spread,
+            self.weights @ J,
+            spread_slope,
+            self.kernel.curvatures(A, self.points, k, self.weights),
+            spread_curvature,
+        )

@@ -33,3 +33,18 @@ class Matern52:
         step = (x - B) / np.asarray(self.length_scale)
         s = math.sqrt(5) * np.linalg.norm(step, axis=1)
         return -(5 / 3) * ((1 + s) * np.exp(-s))[:, None] * step / np.asarray(self.length_scale)
+
+    def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
+        """``slope`` at points A (m, d), given k (m, n): (m, n, d)."""
+        return np.stack([self.slope(a, B, k_a) for a, k_a in zip(A, k, strict=True)])
+
+    def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
+        """Sum of w (5/3) exp(-s) (5 (a - b) (a - b)' / l^4 - (1 + s) I / l^2), (m, d, d)."""
+        l = np.asarray(self.length_scale, dtype=float)
+        steps = (A[:, None, :] - B) / l
+        s = math.sqrt(5) * np.linalg.norm(steps, axis=2)
+        w = (5 / 3) * weights * np.exp(-s)
+        steps = steps / l
+        bend = np.eye(A.shape[1]) / l**2
+        along = (steps * w[:, :, None]).transpose(0, 2, 1) @ steps
+        return np.asarray(5 * along - np.sum(w * (1 + s), axis=1)[:, None, None] * bend)

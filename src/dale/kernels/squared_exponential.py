@@ -29,3 +29,16 @@ class SquaredExponential:
     def slope(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
         """-k (x - b) / l^2, (n, d)."""
         return -k[:, None] * (x - B) / np.square(self.length_scale)
+
+    def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
+        """``slope`` at points A (m, d), given k (m, n): (m, n, d)."""
+        return -k[:, :, None] * self._steps(A, B)
+
+    def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
+        """Sum of w k ((a - b) (a - b)' / l^4 - I / l^2), (m, d, d)."""
+        steps, w = self._steps(A, B), weights * k
+        bend = np.eye(A.shape[1]) / np.square(self.length_scale)
+        return np.asarray((steps * w[:, :, None]).transpose(0, 2, 1) @ steps - np.sum(w, axis=1)[:, None, None] * bend)
+
+    def _steps(self, A: Matrix, B: Matrix) -> np.ndarray:
+        return (A[:, None, :] - B) / np.square(self.length_scale)

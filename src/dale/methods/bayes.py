@@ -25,6 +25,7 @@ from dale.gp import Factor, GrowingFactor, Posterior, Prior, closed_form_prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio, Decision, LengthScalePolicy
 from dale.methods.history import History
+from dale.methods.memory import Memory
 from dale.methods.method import Proposal
 from dale.methods.observations import (
     APART,
@@ -78,13 +79,13 @@ class BayesianOptimization:
         if self.initial < 1:
             raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
 
-    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
         """The next point of the unit cube."""
         first = before_a_model(history, self.initial, seed)
         if first is not None:
             return first
         rng = generator(seed, history.n_asked)
-        view = View(self, history, rng, memory)
+        view = View(self, history, rng, memory.of(GrowingFactor))
         decision = self.length_scale.decide(view)  # line 6
         found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
         promised = [(view.region_promise(region), region) for region in view.open_regions]

@@ -6,9 +6,9 @@
 3. The global side: a Gaussian process on thinned observations, its length-scale cooled down by Alg. 2, its mean and
    variance those of the values; its best point of log EI outside the closed balls.
 4. The choice, by log EI. A global model promises too much, for its EI is a maximum over a whole cube of guesses; so a
-   step from the best observation is taken if it promises at least ``KEEP_ON`` of the global EI, else two times out of
-   three; a step from elsewhere if it promises at least ``TURN_ASIDE`` of it. Before 3 d evaluations the global
-   side has the word, unless the local model is certain.
+   step from the best observation is taken if the local model is certain of it or it promises at least ``KEEP_ON`` of
+   the global EI, else two times out of three; a step from elsewhere if it promises at least ``TURN_ASIDE`` of it.
+   Before 3 d evaluations the global side has the word, unless the local model is certain.
 
 Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
 ones are as bad as the worst for the global side, and no step goes near them.
@@ -21,16 +21,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial import cKDTree
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
-from dale.descent import Tolerance, descend
-from dale.gp import GrowingFactor, Posterior, Prior
+from dale.climb import climb
+from dale.descent import Tolerance
+from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, Decision
+from dale.length_scale import AlphaRatio
 from dale.methods.history import History
 from dale.methods.local import LocalModel, Step
+from dale.methods.memory import Memory
 from dale.methods.method import Proposal
 from dale.methods.observations import (
     APART,
@@ -46,8 +48,8 @@ from dale.methods.observations import (
 )
 from dale.methods.standardise import Scale
 from dale.regions.ball import Ball
-from dale.regions.trust import LEAST_RADIUS, TrustRegion, TrustRegions, closing_radius
-from dale.search import CLIMB_STEPS, CLIMBS, Box, Found, starting_points
+from dale.regions.trust import LEAST_RADIUS, LifeOfRegions, TrustRegion, TrustRegions, closing_radius
+from dale.search import CLIMBS, Box, Found, starting_points
 from dale.seeding import generator
 from dale.trial import ClosedRegion, LocalStep, Reason, Source
 
@@ -58,6 +60,9 @@ TURN_ASIDE = 1e-2
 TURNS = 3  # one of so many is global while local steps promise little
 NOTHING = 1e-14  # of the spread of the better half of the values: a promise below it is none
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
+MOST = 768  # observations that the global model sees at most, less one for each pending point ...
+FEWEST = 256  # ... though no fewer than this
+MOST_PENDING = 128  # of these
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
 TOP = Tolerance(slope=1e-6, gain=1e-10)  # of a climb; points are rounded anyway
@@ -75,6 +80,7 @@ class GlobalLocal:
         keep_on: Part of the global promise that is enough for a step from the best observation.
         turn_aside: And for one from elsewhere.
         compress: Whether strongly skewed values are compressed for the global model.
+        most: Observations that the global model sees at most.
     """
 
     length_scale: AlphaRatio = AlphaRatio(initial=0.35, most_surprise=4.0)  # noqa: RUF009 (frozen)
@@ -84,19 +90,21 @@ class GlobalLocal:
     keep_on: float = KEEP_ON
     turn_aside: float = TURN_ASIDE
     compress: bool = True
+    most: int = MOST
 
-    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
         """The next point of the unit cube."""
         first = before_a_model(history, self.initial, seed)
         if first is not None:
             return first
         rng = generator(seed, history.n_asked)
         patience = self.local.patience if self.local else 1
-        valleys = Valleys(self, history, TrustRegions.of(history.trials, patience), rng)
+        valleys = Valleys(self, history, memory.of(LifeOfRegions).now(history.trials, patience), rng)
         local = valleys.at_the_best()
         landscape = Landscape(self, history, valleys.regions, valleys.scale, rng)
         decision = self.length_scale.decide(landscape)
-        promised = landscape.promise(decision.posterior) + math.log(landscape.unit)
+        posterior = landscape.with_pending(decision.posterior)
+        promised = landscape.promise(posterior) + math.log(landscape.unit)
         if local is not None and not self._keeps_on(local, promised, history):
             local = None
         elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.dimension:
@@ -105,8 +113,8 @@ class GlobalLocal:
         if local is not None:
             proposal = valleys.proposal(*local)
         else:
-            found = landscape.search(decision.posterior)
-            proposal = explore(history, rng) if found is None else landscape.proposal(found, decision)
+            found = landscape.search(posterior)
+            proposal = explore(history, rng) if found is None else landscape.proposal(found, posterior)
         return Proposal(
             proposal.point,
             replace(
@@ -124,7 +132,7 @@ class GlobalLocal:
         step = local[1]
         if len(history.X) < self.opening * history.dimension and not step.certain:
             return False
-        if step.promise >= promised + math.log(self.keep_on):
+        if step.certain or step.promise >= promised + math.log(self.keep_on):
             return True
         return any(t.reason.source is not Source.REGION for t in history.trials[1 - TURNS :])
 
@@ -244,6 +252,7 @@ class Landscape:
     regions: TrustRegions
     scale: Scale
     rng: np.random.Generator
+    _seen: list[tuple[Posterior, Vector]] = field(default_factory=list)
 
     @property
     def previous(self) -> float | None:
@@ -265,7 +274,7 @@ class Landscape:
         """Where the search looks first, (m, d)."""
         incumbent = self.history.X[np.nanargmin(self.history.y)]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
-        return starts[self.allowed(starts)]
+        return starts[~self.regions.inside(starts)]
 
     @cached_property
     def best(self) -> float:
@@ -279,7 +288,9 @@ class Landscape:
         z = self.scale(self.history.y)
         worst = float(np.max(z[told]))
         X, z = merged(self.history.X, np.where(told, z, worst), told)
-        keep = thinned(X, z, THIN * math.sqrt(self.dimension))
+        most = self.method.most
+        most = max(most - len(self.history.pending), min(FEWEST, most))
+        keep = thinned(X, z, THIN * math.sqrt(self.dimension), most)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
         if self.method.compress and worst - median > SKEWED * (median - best) > 0:
@@ -298,13 +309,20 @@ class Landscape:
 
     def posterior(self, length_scale: float) -> Posterior:
         """The global model: its mean and variance are those of the values, whatever the length-scale."""
-        X, v, target, _ = self._data
+        X, v, _, _ = self._data
         prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
-        posterior = Posterior.fit(SquaredExponential(length_scale), X, v, prior)
-        for x in self.history.pending:
-            believed = float(posterior.predict(x[None, :]).mean[0])
-            posterior = posterior.extended(x, min(max(believed, target), float(np.max(v))))
-        return posterior
+        return Posterior.fit(SquaredExponential(length_scale), X, v, prior)
+
+    def with_pending(self, posterior: Posterior) -> Posterior:
+        """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
+        pending = self.history.pending
+        if len(pending) == 0:
+            return posterior
+        if len(pending) > MOST_PENDING:
+            pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
+        X, v, target, _ = self._data
+        believed = np.clip(posterior.predict(pending).mean, target, np.max(v))
+        return Posterior.fit(posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior)
 
     def standardised(self, prior: Prior) -> Prior:
         """A mean and variance of the objective's values, in units of the model."""
@@ -312,28 +330,31 @@ class Landscape:
 
     def promise(self, posterior: Posterior) -> float:
         """Logarithm of the best acquisition among the starting points: enough for a comparison."""
-        if len(self.starts) == 0:
-            return -math.inf
-        return float(np.max(log_expected_improvement(*posterior.predict(self.starts), self._data[2]).value))
+        return float(np.max(self._levels(posterior), initial=-math.inf))
+
+    def _levels(self, posterior: Posterior) -> Vector:
+        """Log EI at the starting points, (m,); of the last few models, for it is asked for again and again."""
+        for model, levels in self._seen:
+            if model is posterior:
+                return levels
+        levels = log_expected_improvement(*posterior.predict(self.starts), self._data[2]).value
+        self._seen.append((posterior, levels))
+        return levels
 
     def search(self, posterior: Posterior) -> Found | None:
         """The best allowed point of the acquisition function: the best starting points climbed from together."""
-        target = self._data[2]
-        if len(self.starts) == 0:
+        level = self._levels(posterior)
+        order = np.argsort(-level, kind="stable")[: 2 * CLIMBS]
+        order = order[level[order] > -math.inf]
+        order = order[self.allowed(self.starts[order])][:CLIMBS]
+        if len(order) == 0:
             return None
-
-        def loss(A: Matrix) -> tuple[Vector, Matrix]:
-            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes_at(A)
-            value, by_mean, by_spread = log_expected_improvement(mean, spread, target)
-            return -value, -(by_mean[:, None] * mean_slope + by_spread[:, None] * spread_slope)
-
-        level = log_expected_improvement(*posterior.predict(self.starts), target).value
-        order = np.argsort(-level, kind="stable")[:CLIMBS]
-        if not level[order[0]] > -math.inf:
-            return None
-        tops, losses = descend(loss, self.starts[order], *Box.unit(self.dimension), tolerance=TOP, steps=CLIMB_STEPS)
-        best = Found(self.starts[order[0]], float(level[order[0]]))
-        for x, value, allowed in zip(tops, -losses, self.allowed(tops), strict=True):
+        starts = self.starts[order]
+        tops, promises = climb(
+            posterior.predict_with_curvatures, self._data[2], starts, *Box.unit(self.dimension), tolerance=TOP
+        )
+        best = Found(starts[0], float(level[order[0]]))
+        for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
             if allowed and value > best.value:
                 best = Found(x, float(value))
         return best
@@ -342,9 +363,9 @@ class Landscape:
         """Which points (m, d) are in no closed ball, and neither observed nor being evaluated."""
         return ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
 
-    def proposal(self, found: Found, decision: Decision) -> Proposal:
+    def proposal(self, found: Found, posterior: Posterior) -> Proposal:
         """The best point of the global model."""
-        mean, spread = (float(v[0]) for v in decision.posterior.predict(found.x[None, :]))
+        mean, spread = (float(v[0]) for v in posterior.predict(found.x[None, :]))
         stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # slope of the way back
         reason = Reason(
             Source.GLOBAL,
@@ -356,12 +377,24 @@ class Landscape:
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
 
-def thinned(X: Matrix, z: Vector, distance: float) -> np.ndarray:
-    """Numbers of observations (n, d), (n,) no two of which are nearer than ``distance``; the better one is kept."""
-    order = np.argsort(z, kind="stable")
-    near = cdist(X[order], X[order]) <= distance
+def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
+    """Numbers of at most ``most`` observations (n, d), (n,), no two of which are nearer than ``distance``.
+
+    From the best to the worst each is kept that is near to none kept before. Where this gives too many, the better half
+    stays, the rest is an even sample, in the order of the trials, of the others.
+    """
+    tree = cKDTree(X)
+    left = np.ones(len(X), dtype=bool)  # neither kept nor near to one that is
     kept: list[int] = []
-    for i in range(len(order)):
-        if not near[i, kept].any():
-            kept.append(i)
-    return np.sort(order[kept])
+    for i in np.argsort(z, kind="stable"):
+        if left[i]:
+            kept.append(int(i))
+            left[tree.query_ball_point(X[i], distance)] = False
+            if len(kept) == most:
+                break
+    others = np.flatnonzero(left)
+    if len(others):
+        half = most // 2
+        others = np.sort(np.append(others, kept[half:]))
+        kept[half:] = others[np.linspace(0, len(others) - 1, most - half).astype(int)]
+    return np.sort(np.array(kept, dtype=int))

@@ -10,6 +10,8 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 from dale.trial import Source, State, Trial
 
+FIRST_ROWS = 64
+
 
 @dataclass(frozen=True, eq=False)
 class History:
@@ -40,24 +42,10 @@ class History:
     @classmethod
     def of(cls, trials: Sequence[Trial], dimension: int) -> History:
         """The history of trials in the order of their ids."""
-        done = [t for t in trials if t.state is not State.PENDING]
-        length_scale, adopted = None, 0
+        ledger = Ledger(dimension)
         for trial in trials:
-            l = trial.reason.length_scale
-            if l is not None and l != length_scale:
-                length_scale, adopted = l, trial.id
-        n_given = sum(t.reason.source in (Source.KNOWN, Source.GIVEN) for t in trials)
-        return cls(
-            X=_rows([t.point for t in done], dimension),
-            y=np.array([np.nan if t.value is None else t.value for t in done], dtype=float),
-            ids=np.array([t.id for t in done], dtype=int),
-            pending=_rows([t.point for t in trials if t.state is State.PENDING], dimension),
-            n_asked=len(trials) - n_given,
-            n_given=n_given,
-            length_scale=length_scale,
-            adopted=adopted,
-            trials=tuple(trials),
-        )
+            ledger.write(trial)
+        return ledger.history()
 
     @property
     def dimension(self) -> int:
@@ -70,5 +58,53 @@ class History:
         return np.isfinite(self.y)
 
 
-def _rows(points: list[Vector], dimension: int) -> Matrix:
-    return np.array(points, dtype=float).reshape(len(points), dimension)
+class Ledger:
+    """The trials of a run as growing arrays, so that a history costs no loop over all of them."""
+
+    def __init__(self, dimension: int) -> None:
+        self._trials: list[Trial] = []
+        self._points = np.empty((FIRST_ROWS, dimension))
+        self._values = np.full(FIRST_ROWS, np.nan)
+        self._pending = np.zeros(FIRST_ROWS, dtype=bool)
+        self._n_given = 0
+        self._length_scale: float | None = None
+        self._adopted = 0
+
+    def write(self, trial: Trial) -> None:
+        """The next trial, or what has become of an earlier one."""
+        i = trial.id
+        if i == len(self._trials):
+            self._append(trial)
+        self._trials[i] = trial
+        self._values[i] = np.nan if trial.value is None else trial.value
+        self._pending[i] = trial.state is State.PENDING
+
+    def _append(self, trial: Trial) -> None:
+        i = len(self._trials)
+        if i == len(self._values):
+            self._points = np.concatenate([self._points, np.empty_like(self._points)])
+            self._values = np.concatenate([self._values, np.full(i, np.nan)])
+            self._pending = np.concatenate([self._pending, np.zeros(i, dtype=bool)])
+        self._trials.append(trial)
+        self._points[i] = trial.point
+        self._n_given += trial.reason.source in (Source.KNOWN, Source.GIVEN)
+        l = trial.reason.length_scale
+        if l is not None and l != self._length_scale:
+            self._length_scale, self._adopted = l, i
+
+    def history(self) -> History:
+        """As it stands now."""
+        n = len(self._trials)
+        pending = self._pending[:n]
+        done = np.flatnonzero(~pending)
+        return History(
+            X=self._points[done],
+            y=self._values[done],
+            ids=done,
+            pending=self._points[:n][pending],
+            n_asked=n - self._n_given,
+            n_given=self._n_given,
+            length_scale=self._length_scale,
+            adopted=self._adopted,
+            trials=tuple(self._trials),
+        )

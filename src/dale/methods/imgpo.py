@@ -43,17 +43,17 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dale.arrays import Matrix, Vector
 from dale.design import far_from
-from dale.gp import Factor, GrowingFactor, Posterior, Prior, log_marginal_likelihood
+from dale.gp import Factor, Posterior, Prior, log_marginal_likelihood
 from dale.gp.posterior import LEAST_VARIANCE, UNKNOWN
 from dale.kernels import Matern52
 from dale.length_scale.policy import GRID, best_of
 from dale.methods.history import History
+from dale.methods.memory import Memory
 from dale.methods.method import Proposal
 from dale.methods.observations import rounded
 from dale.methods.standardise import Scale
@@ -278,21 +278,25 @@ class Search:
         return replace(leaf, row=len(self.y) - 1)
 
 
-_searches: WeakKeyDictionary[GrowingFactor, Search] = WeakKeyDictionary()  # of each run the last: it saves a replay
+class _LastSearch:
+    """Of a run: it saves a replay."""
+
+    search: Search | None = None
 
 
 @dataclass(frozen=True)
 class IMGPO:
     """The method. It has nothing to set."""
 
-    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
         """What the tree waits for when it has been fed with the history."""
-        search = _searches.pop(memory, None)  # taken out, so that no other thread goes on with it
+        last = memory.of(_LastSearch)
+        search, last.search = last.search, None  # taken out, so that no other thread goes on with it
         if search is None or not search.begins(history):
             search = Search(history.dimension)
         n = len(search.y)
         search.learn(history.X[n:], history.y[n:])
-        _searches[memory] = search
+        last.search = search
         if search.wish is not None and not np.any(_same(history.pending, search.wish.point)):
             return search.wish
         points = np.vstack([history.X, history.pending])

@@ -1,8 +1,10 @@
 """The next step of one Taylor region: where its model promises most inside the region's box.
 
 Log EI as everywhere else: the spread of the model makes steps that improve its geometry attractive by themselves. The
-search starts at the minimum of the mean (Newton on a polynomial) and at the best of many random points. Where the model
-is all but certain much farther out (a linear or quadratic function, seen with redundant points) the box is the cube.
+search starts at the minimum of the mean (Newton on a polynomial) and at the best of many random points. After a
+failure, every other step goes to the minimum of the mean itself: where little is left to gain, a spread of twice as
+much leads log EI astray again and again. Where the model is all but certain much farther out (a linear or quadratic
+function, seen with redundant points) the box is the cube.
 """
 
 from __future__ import annotations
@@ -14,18 +16,18 @@ import numpy as np
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
+from dale.climb import climb
 from dale.descent import Tolerance, descend
 from dale.methods.observations import rounded
 from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, TaylorModel
 from dale.regions.trust import AT_THE_FACE, FIRST_RADIUS, PATIENCE, TrustRegion
 
 RANDOM_POINTS = 200
-EXACT = Tolerance(slope=1e-15, gain=1e-16)  # the slope in units of that at the centre
+EXACT = Tolerance(slope=1e-15, gain=1e-15)  # the slope in units of that at the centre
 ROUGH = Tolerance(slope=1e-5, gain=1e-9)
 CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
 STEP_GRAIN = 2.0**-12  # of the step's length: a step cannot be this exact, so finer digits would carry rounding errors
 CERTAIN_GRAIN = 2.0**-26  # of a certain step's
-FLATTEST = 1e-8
 SAME_FACE = 1e-12  # a coordinate this near to a face of the cube, in radii, is on it
 
 
@@ -70,9 +72,12 @@ class LocalModel:
         target = best - float(y[centre])
         if leap is not None:
             z, lowest = leap
-        else:
+        elif region.failures % 2 == 0 or not lowest < 0:
             start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
-            z = _most_promising(model, np.array([z, start]), lower, upper, target)
+            tops, promises = climb(
+                model.predict_with_curvatures, target, np.array([z, start]), lower, upper, tolerance=ROUGH
+            )
+            z = tops[int(np.argmax(np.where(np.isnan(promises), -np.inf, promises)))]
         low, high = (np.abs(z - face) <= SAME_FACE for face in cube)
         grain = CERTAIN_GRAIN if certain else STEP_GRAIN
         z = np.where(low | high, z, rounded(z, grain * _power_of_two(float(np.max(np.abs(z))))))
@@ -126,30 +131,9 @@ def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector) ->
     starts = np.vstack([starts, np.where(model.gradient > 0, lower, upper)])
     steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
     tolerance = Tolerance(EXACT.slope * steepest, EXACT.gain)
-    Z, values = descend(
-        model.mean_with_slopes, starts, lower, upper, tolerance=tolerance, curvatures=model.mean_curvatures
-    )
+    Z, values = descend(model.mean_with_curvatures, starts, lower, upper, tolerance=tolerance)
     i = int(np.argmin(values))
     return Z[i], float(values[i])
-
-
-def _most_promising(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector, target: float) -> Vector:
-    """Log EI climbed from starts, the first of which is the minimum of the mean."""
-
-    def loss(Z: Matrix) -> tuple[Vector, Matrix]:
-        mean, spread, mean_slope, spread_slope = model.predict_with_slopes(Z)
-        value, by_mean, by_spread = log_expected_improvement(mean, spread, target)
-        with np.errstate(invalid="ignore", over="ignore"):
-            return -value, -(by_mean[:, None] * mean_slope + by_spread[:, None] * spread_slope)
-
-    # Where the gain outweighs the spread, -log EI curves as the mean does, over the gain.
-    values, vectors = np.linalg.eigh(model.mean_curvatures(starts[:1])[0])
-    size = np.abs(values)
-    size = np.maximum(size, FLATTEST * np.max(size) + np.finfo(float).tiny)
-    mean, spread = model.predict(starts[:1])
-    unit = max(target - float(mean[0]), float(spread[0]))
-    Z, losses = descend(loss, starts, lower, upper, tolerance=ROUGH, inverse=unit * (vectors / size) @ vectors.T)
-    return Z[int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))]
 
 
 def _certain(model: TaylorModel, z: Vector, decrease: float) -> bool:

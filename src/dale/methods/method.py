@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from dale.arrays import Vector
-from dale.gp import GrowingFactor
 from dale.methods.history import History
+from dale.methods.memory import Memory
 from dale.trial import Reason
 
 
@@ -20,6 +20,6 @@ class Proposal(NamedTuple):
 class Method(Protocol):
     """Proposes the next evaluation."""
 
-    def propose(self, history: History, seed: int, memory: GrowingFactor) -> Proposal:
+    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
         """The next point: a function of the history and the seed. ``memory`` saves time and changes nothing."""
         ...

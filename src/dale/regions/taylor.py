@@ -37,6 +37,8 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgeqrf
 
 from dale.arrays import Matrix, Vector
+from dale.beliefs import Beliefs, of_root
+from dale.descent import Surface
 
 MOST_TERMS = 90  # the degree is the largest with no more monomials ...
 MOST_DEGREE = 6  # ... and no larger than this, though at least 2
@@ -46,7 +48,24 @@ RHOS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # radii of convergence, in sides of
 FAR_RHOS = (12.8, 100.0, 1e4)  # a plain quadratic, for all the cube can tell
 EARNED = 6.0  # logarithm of the Bayes factor that a far rho needs
 ROUGHNESS = 1e-10  # remainder of degree 1, against rounding
+LEAST_VARIANCE = 1e-300  # in units of s^2
 SAME = 1e-9  # points this near to the centre, in radii, are the centre
+
+
+class Twice(NamedTuple):
+    """Second derivatives of monomials that are not zero, sorted by the pair of variables i <= j.
+
+    Attributes:
+        of: Number of the monomial, (q,).
+        rest: Number of what remains of it; p stands for 1, (q,).
+        factor: And its factor, (q,).
+        begin: Where each pair begins, (d (d + 1) / 2,).
+    """
+
+    of: np.ndarray
+    rest: np.ndarray
+    factor: Vector
+    begin: np.ndarray
 
 
 class Monomials(NamedTuple):
@@ -58,8 +77,7 @@ class Monomials(NamedTuple):
         variables: The factors of each, (p, m), filled up with d, which stands for 1.
         lower: Number of the monomial that remains when variable i is taken away once, (p, d); p stands for 1.
         factor: How often variable i is in it, times ``root`` over that of the remaining one, (p, d).
-        lower_twice: The same when variables i and j are taken away, (p, d, d).
-        factor_twice: And its factor, (p, d, d).
+        twice: What remains when two variables are taken away.
     """
 
     degree: np.ndarray
@@ -67,8 +85,7 @@ class Monomials(NamedTuple):
     variables: np.ndarray
     lower: np.ndarray
     factor: Matrix
-    lower_twice: np.ndarray
-    factor_twice: np.ndarray
+    twice: Twice
 
     def __call__(self, Z: Matrix) -> Matrix:
         """Features (m, p) of points (m, d)."""
@@ -84,10 +101,23 @@ class Monomials(NamedTuple):
         padded = np.hstack([features, np.ones((len(Z), 1))])
         return features, self.factor * padded[:, self.lower]
 
-    def curvatures(self, Z: Matrix, weights: Vector) -> np.ndarray:
-        """Second derivatives (m, d, d) of the polynomial with these weights (p,) at points (m, d)."""
-        padded = np.hstack([self(Z), np.ones((len(Z), 1))])
-        return np.einsum("a,aij,maij->mij", weights, self.factor_twice, padded[:, self.lower_twice])
+    def curvatures(self, features: Matrix, weights: Matrix) -> np.ndarray:
+        """Second derivatives (m, d, d) of the polynomials with these weights, (p,) or (m, p), at m points.
+
+        Args:
+            features: Of the points, (m, p).
+            weights: The same for all points, or those of each.
+        """
+        m, d = len(features), self.factor.shape[1]
+        padded = np.hstack([features, np.ones((m, 1))])
+        parts = weights[..., self.twice.of] * self.twice.factor * padded[:, self.twice.rest]
+        curvature = np.zeros((m, d, d))
+        if len(self.twice.of) == 0:
+            return curvature
+        triangle = np.add.reduceat(parts, self.twice.begin, axis=1)  # from degree 2 on every pair has a term
+        i, j = np.triu_indices(d)
+        curvature[:, i, j] = curvature[:, j, i] = triangle
+        return curvature
 
 
 @lru_cache(maxsize=64)
@@ -104,13 +134,27 @@ def monomials(dimension: int, degree: int) -> Monomials:
             rest.remove(i)
             lower[a, i] = number[tuple(rest)]
             factor[a, i] = term.count(i) * root[a] / root[lower[a, i]]
-    # The monomial 1 has no variable to take away: one more row, of zeros, stands for it.
-    lower_padded = np.vstack([lower, np.full((1, dimension), len(terms))])
-    factor_padded = np.vstack([factor, np.zeros((1, dimension))])
-    lower_twice = lower_padded[lower]
-    factor_twice = factor[:, :, None] * factor_padded[lower]
     variables = np.array([t + (dimension,) * (degree - len(t)) for t in terms])
-    return Monomials(np.array([len(t) for t in terms]), root[:-1], variables, lower, factor, lower_twice, factor_twice)
+    return Monomials(np.array([len(t) for t in terms]), root[:-1], variables, lower, factor, _twice(lower, factor))
+
+
+def _twice(lower: np.ndarray, factor: Matrix) -> Twice:
+    """Second derivatives from first ones."""
+    p, d = lower.shape
+    # The monomial 1 has no variable to take away: one more row, of zeros, stands for it.
+    again, factor_again = np.vstack([lower, np.full((1, d), p)]), np.vstack([factor, np.zeros((1, d))])
+    of: list[int] = []
+    rest: list[int] = []
+    factors: list[float] = []
+    begin: list[int] = []
+    for i, j in zip(*np.triu_indices(d), strict=True):
+        begin.append(len(of))
+        both = factor[:, i] * factor_again[lower[:, i], j]
+        a = np.flatnonzero(both)
+        of.extend(a)
+        rest.extend(again[lower[a, i], j])
+        factors.extend(both[a])
+    return Twice(np.array(of), np.array(rest), np.array(factors), np.array(begin))
 
 
 def _root(term: tuple[int, ...]) -> float:
@@ -222,7 +266,7 @@ class TaylorModel:
     @cached_property
     def hessian(self) -> Matrix:
         """Second derivatives of the mean at the centre, by z."""
-        return self.mean_curvatures(np.zeros((1, len(self.centre))))[0]
+        return self.mean_with_curvatures(np.zeros((1, len(self.centre)))).curvature[0]
 
     def remainder(self, r: Vector | float) -> Vector:
         """Standard deviation of what the polynomial leaves out, at distance r from the centre in radii."""
@@ -233,28 +277,31 @@ class TaylorModel:
         """Mean and spread of y(x) - y(c) at points (m, d)."""
         features = self.terms(Z)
         v = features @ self.root
-        return features @ self.weights, self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-300))
+        return features @ self.weights, self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE))
 
-    def mean_with_slopes(self, Z: Matrix) -> tuple[Vector, Matrix]:
-        """Mean of y(x) - y(c) at points (m, d) and its slopes (m, d)."""
+    def mean_with_curvatures(self, Z: Matrix) -> Surface:
+        """Mean of y(x) - y(c) at points (m, d), its slopes (m, d) and second derivatives (m, d, d)."""
         features, slopes = self.terms.with_slopes(Z)
-        return features @ self.weights, self.weights @ slopes
+        return Surface(features @ self.weights, self.weights @ slopes, self.terms.curvatures(features, self.weights))
 
-    def mean_curvatures(self, Z: Matrix) -> np.ndarray:
-        """Second derivatives of the mean by z at points (m, d), each (d, d)."""
-        return self.terms.curvatures(Z, self.weights)
-
-    def predict_with_slopes(self, Z: Matrix) -> tuple[Vector, Vector, Matrix, Matrix]:
-        """Mean and spread of y(x) - y(c) at points (m, d), and their slopes, each (m, d)."""
+    def predict_with_curvatures(self, Z: Matrix) -> Beliefs:
+        """What is believed about y(x) - y(c) at points (m, d), with first and second derivatives."""
         features, slopes = self.terms.with_slopes(Z)
         v = features @ self.root
-        norm = np.sqrt(np.maximum(np.sum(v * v, axis=1), 1e-300))
-        by_feature = (v @ self.root.T) / norm[:, None]
-        return (
+        by_feature = v @ self.root.T  # half of the variance's slope by the features, over s^2
+        J = slopes.transpose(0, 2, 1) @ self.root  # (m, d, p)
+        spread, spread_slope, spread_curvature = of_root(
+            np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE),
+            (by_feature[:, None, :] @ slopes)[:, 0],
+            J @ J.transpose(0, 2, 1) + self.terms.curvatures(features, by_feature),
+        )
+        return Beliefs(
             features @ self.weights,
-            self.scale * norm,
+            self.scale * spread,
             self.weights @ slopes,
-            self.scale * (by_feature[:, None, :] @ slopes)[:, 0],
+            self.scale * spread_slope,
+            self.terms.curvatures(features, self.weights),
+            self.scale * spread_curvature,
         )
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from operator import is_
 
 import numpy as np
 
@@ -87,10 +89,16 @@ class TrustRegions:
         """What the steps of all trials, in the order of their ids, have made of the regions."""
         regions = cls()
         for trial in trials:
-            for closing in trial.reason.closed:
-                regions = regions.without(Ball(trials[closing.centre].point, closing.radius))
-            if trial.reason.step is not None:
-                regions = regions._stepped(trial, trials[trial.reason.step.centre], trial.reason.step, patience)
+            regions = regions.after(trial, trials, patience)
+        return regions
+
+    def after(self, trial: Trial, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
+        """What one more of the trials makes of them."""
+        regions = self
+        for closing in trial.reason.closed:
+            regions = regions.without(Ball(trials[closing.centre].point, closing.radius))
+        if trial.reason.step is not None:
+            regions = regions._stepped(trial, trials[trial.reason.step.centre], trial.reason.step, patience)
         return regions
 
     def around(self, centre: Vector, first_radius: float = FIRST_RADIUS) -> TrustRegion:
@@ -119,6 +127,31 @@ class TrustRegions:
             region = region.after(step, -np.inf if gone else float(centre.value - trial.value), patience)  # type: ignore[operator]
         others = tuple(r for r in self.open if not r.reaches(centre.point))
         return TrustRegions((*others, region), self.closed)
+
+
+class LifeOfRegions:
+    """``TrustRegions.of``, remembering what the trials before the first pending one have made of the regions."""
+
+    def __init__(self) -> None:
+        self._trials: list[Trial] = []
+        self._patience = PATIENCE
+        self._regions = TrustRegions()
+
+    def now(self, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
+        """The regions after all trials."""
+        known = self._trials
+        if patience != self._patience or len(known) > len(trials) or not all(map(is_, known, trials)):
+            known, self._patience, self._regions = [], patience, TrustRegions()
+        for trial in islice(trials, len(known), None):
+            if trial.state is State.PENDING:
+                break
+            known.append(trial)
+            self._regions = self._regions.after(trial, trials, patience)
+        self._trials = known
+        regions = self._regions
+        for trial in islice(trials, len(known), None):
+            regions = regions.after(trial, trials, patience)
+        return regions
 
 
 def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector) -> float:

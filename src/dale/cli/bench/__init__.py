@@ -1,4 +1,4 @@
-"""``dale bench``: run methods on test functions, compare them, and draw the paper's figures again."""
+"""``dale bench``: run methods on test functions, compare them, draw the paper's figures again, and time proposals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from dale.bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
 from dale.bench.contenders import CONTENDERS, is_ours
 from dale.bench.functions import GROUPS, get, names
+from dale.cli.bench.output import listed, show
+from dale.cli.bench.scale import add_parser as add_scale_parser
+from dale.cli.bench.speed import add_parser as add_speed_parser
 
 if TYPE_CHECKING:
     from dale.bench.rows import Row
-    from dale.bench.tables import Table
 
 DEFAULT_METHODS = "default,ei_ml,cobyqa,random"
 QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # some minutes on two cores
@@ -61,6 +63,9 @@ def add_parser(commands: Any) -> None:
     kind.add_argument("--only-draw", action="store_true", help="draw what there is, run nothing")
     kind.set_defaults(run=paper)
 
+    add_speed_parser(kinds)
+    add_scale_parser(kinds)
+
 
 def show_list(_: argparse.Namespace) -> int:
     """Print what is known."""
@@ -102,14 +107,14 @@ def compare(args: argparse.Namespace) -> int:
         curves = merged(curves, {f: by for f, by in ready.items() if f in curves})
     comparison = _comparison(curves, args.functions, args.methods)
     methods = comparison.methods
-    _show(args, "Median log10 regret ± bootstrap error", tables.cells_table(comparison, methods))
-    _show(args, "All functions together", tables.summary_table(comparison, methods))
+    show(args, "Median log10 regret ± bootstrap error", tables.cells_table(comparison, methods))
+    show(args, "All functions together", tables.summary_table(comparison, methods))
     if args.method in methods:
         table = tables.envelope_table(comparison, args.method)
         remarks = tables.envelope_remarks(comparison, args.method)
-        _show(args, f"{args.method} beside the best peer of each cell", table, remarks)
+        show(args, f"{args.method} beside the best peer of each cell", table, remarks)
         table = tables.significance_table(comparison, args.method, [m for m in methods if m != args.method])
-        _show(args, f"{args.method} against each: Wilcoxon over functions", table)
+        show(args, f"{args.method} against each: Wilcoxon over functions", table)
     if any(not comparison.takes_part(f, m) for f in comparison.functions for m in comparison.curves[f]):
         print("\n* evaluates the box centre early, where this function has its minimum: in no rank and no envelope")
     if args.out:
@@ -124,7 +129,7 @@ def ablation(args: argparse.Namespace) -> int:
     """Run the default and its variants, and print what the changes cost."""
     from dale.bench import tables
 
-    variants = _listed(args.only)
+    variants = listed(args.only)
     unknown = [v for v in variants if v not in VARIANTS]
     if unknown or not variants:
         raise ValueError(f"--only takes variants of the default, got {args.only!r}; there are: {', '.join(VARIANTS)}")
@@ -132,7 +137,7 @@ def ablation(args: argparse.Namespace) -> int:
     table = tables.ablation_table({v: beside_the_default(rows, v) for v in variants})
     if not table[1]:
         raise ValueError("there is nothing to compare: no function has runs of the default and a variant")
-    _show(args, "Variants against the default: mean difference of the medians, decades", table, tables.ABLATION_REMARKS)
+    show(args, "Variants against the default: mean difference of the medians, decades", table, tables.ABLATION_REMARKS)
     return 0
 
 
@@ -180,20 +185,6 @@ def _rows(args: argparse.Namespace, functions: Sequence[str], methods: Sequence[
     return rows
 
 
-def _show(args: argparse.Namespace, title: str, table: Table, remarks: Sequence[str] = ()) -> None:
-    """Print a table in the format asked for, if it has rows, with remarks below."""
-    from dale.bench import tables
-
-    if not table[1]:
-        return
-    render = {"text": tables.as_text, "markdown": tables.as_markdown, "csv": tables.as_csv}[args.format]
-    print({"text": f"\n{title}\n", "markdown": f"\n### {title}\n", "csv": f"# {title}"}[args.format])
-    print(render(table))
-    if remarks:
-        before, mark = {"text": ("\n", ""), "markdown": ("\n", "- "), "csv": ("", "# ")}[args.format]
-        print(before + "\n".join(mark + remark for remark in remarks))
-
-
 def _comparison(curves: Any, functions: str, methods: str) -> Any:
     from dale.bench.comparison import Comparison
 
@@ -204,7 +195,7 @@ def _comparison(curves: Any, functions: str, methods: str) -> Any:
             raise ValueError(f"no runs on {', '.join(absent)}; there are runs on {', '.join(curves)}")
         curves = {f: curves[f] for f in wanted}
     everyone = dict.fromkeys(m for by in curves.values() for m in by)
-    present = [m for m in everyone if not is_variant(m)] if methods == "all" else _listed(methods)
+    present = [m for m in everyone if not is_variant(m)] if methods == "all" else listed(methods)
     curves = {f: {m: by[m] for m in present if m in by} for f, by in curves.items()}
     curves = {f: by for f, by in curves.items() if by}
     if not curves:
@@ -223,7 +214,7 @@ def _unfair(function: str, method: str) -> bool:
 
 def _functions(text: str) -> list[str]:
     groups = GROUPS | {"all": names()}
-    return list(dict.fromkeys(name for word in _listed(text) for name in groups.get(word, (word,))))
+    return list(dict.fromkeys(name for word in listed(text) for name in groups.get(word, (word,))))
 
 
 def _methods(text: str) -> list[str]:
@@ -232,8 +223,4 @@ def _methods(text: str) -> list[str]:
         "peers": [c for c in CONTENDERS if not is_ours(c)],
         "all": list(CONTENDERS),
     }
-    return groups.get(text) or _listed(text)
-
-
-def _listed(text: str) -> list[str]:
-    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    return groups.get(text) or listed(text)

@@ -1,0 +1,43 @@
+"""Measurements on disk: a dataclass a line, as JSON, appended and never rewritten."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+
+
+def append(path: Path, measurement: DataclassInstance) -> None:
+    """Add a line. It is on disk when this returns; a line torn by a crash before is closed first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        file.write(json.dumps(asdict(measurement)).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path, make: Callable[..., T]) -> list[T]:
+    """All whole lines of a file, made into what they were; none if it does not exist."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(make(**json.loads(line)))
+        except json.JSONDecodeError:  # torn by a crash: that measurement is simply missing
+            continue
+        except TypeError as error:
+            raise ValueError(f"{path} holds a line that is no such measurement: {error}") from None
+    return found
