@@ -133,7 +133,7 @@ def _to_second_order(gain: float, spread: float) -> tuple[float, float, float, f
     if spread <= 0 or gain > FARTHEST * spread:
         if gain <= 0:
             return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0
-        return math.log(gain), -1 / gain, 0.0, -1 / gain**2, 0.0, 0.0
+        return math.log(gain), -1 / gain, 0.0, -(1 / gain) * (1 / gain), 0.0, 0.0
     u = max(gain / spread, -FARTHEST)
     level, p = log_h_at(u)
     if u < SERIES_BELOW:

@@ -23,6 +23,7 @@ ARMIJO = 1e-4
 PARTS = 0.25 ** np.arange(7.0)  # of a step, the first that pays is taken
 FIRST = 0.25  # length of a step along the bare slope, in sides of the box
 FLATTEST = 1e-12  # curvatures below this part of the largest count as it
+LEAST_STEP = 1e-300  # curvature over slope is no less, so that a step is a number
 TINY = float(np.finfo(float).tiny)
 
 
@@ -139,7 +140,8 @@ def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Vector
         curvature = np.where(held[:, :, None] | held[:, None, :], 0.0, curvature)
     values, vectors = np.linalg.eigh(curvature)
     size = np.abs(values)
-    size = np.maximum(size, FLATTEST * np.max(size, axis=1, keepdims=True) + TINY)
+    least = FLATTEST * np.max(size, axis=1) + TINY + LEAST_STEP * np.max(np.abs(slope), axis=1)
+    size = np.maximum(size, least[:, None])
     step = -(vectors @ ((slope[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
     step = np.where(held, 0.0, step)
     return step / np.maximum(np.max(np.abs(step) / side, axis=1, keepdims=True), 1.0)

@@ -53,7 +53,7 @@ class TestRows:
     def test_a_foreign_file_is_refused(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         path.write_text('{"a": 1}\n')
-        with pytest.raises(ValueError, match="no benchmark row"):
+        with pytest.raises(ValueError, match="no Row"):
             read(path)
 
     def test_curves_leave_failed_runs_out_and_fill_short_ones(self):

@@ -184,7 +184,7 @@ class TestLines:
     def test_a_foreign_file_is_refused(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         path.write_text('{"function": "branin"}\n')
-        with pytest.raises(ValueError, match="no such measurement"):
+        with pytest.raises(ValueError, match="no Timing"):
             lines.read(path, Timing)
 
 

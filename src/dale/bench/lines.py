@@ -39,5 +39,6 @@ def read(path: Path, make: Callable[..., T]) -> list[T]:
         except json.JSONDecodeError:  # torn by a crash: that measurement is simply missing
             continue
         except TypeError as error:
-            raise ValueError(f"{path} holds a line that is no such measurement: {error}") from None
+            name = getattr(make, "__name__", "measurement")
+            raise ValueError(f"{path} holds a line that is no {name}: {error}") from None
     return found

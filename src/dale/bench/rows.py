@@ -11,14 +11,14 @@ Ready curves, one file for each function: ``{"function", "dimension", "budget", 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from dale.arrays import Matrix
+from dale.bench import lines
 
 Curves = dict[str, dict[str, Matrix]]  # function -> method -> best regret so far (runs, budget)
 
@@ -45,29 +45,13 @@ class Row:
 
 
 def append(path: Path, row: Row) -> None:
-    """Add a row. It is on disk when this returns; a line torn by a crash before is closed first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        if file.tell() and not _ends_in_newline(path):
-            file.write(b"\n")
-        file.write(json.dumps(asdict(row)).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    """Add a row; it is on disk when this returns."""
+    lines.append(path, row)
 
 
 def read(path: Path) -> list[Row]:
     """All whole rows of a file; none if it does not exist."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text().splitlines():
-        try:
-            rows.append(Row(**json.loads(line)))
-        except json.JSONDecodeError:  # torn by a crash: that run is simply missing
-            continue
-        except TypeError as error:
-            raise ValueError(f"{path} holds a line that is no benchmark row: {error}") from None
-    return rows
+    return lines.read(path, Row)
 
 
 def curves_of(rows: Iterable[Row]) -> Curves:
@@ -113,9 +97,3 @@ def _stacked(runs: list[Sequence[float]]) -> Matrix:
     """Runs as rows; one that ended early keeps its last value."""
     budget = max(len(r) for r in runs)
     return np.array([list(r) + [r[-1]] * (budget - len(r)) for r in runs], dtype=float)
-
-
-def _ends_in_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"

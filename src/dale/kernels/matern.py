@@ -36,7 +36,8 @@ class Matern52:
 
     def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
         """``slope`` at points A (m, d), given k (m, n): (m, n, d)."""
-        return np.stack([self.slope(a, B, k_a) for a, k_a in zip(A, k, strict=True)])
+        rows = [self.slope(a, B, k_a) for a, k_a in zip(A, k, strict=True)]
+        return np.array(rows).reshape(len(A), *B.shape)
 
     def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
         """Sum of w (5/3) exp(-s) (5 (a - b) (a - b)' / l^4 - (1 + s) I / l^2), (m, d, d)."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
@@ -62,6 +62,7 @@ NOTHING = 1e-14  # of the spread of the better half of the values: a promise bel
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
 MOST = 768  # observations that the global model sees at most, less one for each pending point ...
 FEWEST = 256  # ... though no fewer than this
+CHUNK = 128  # observations thinned at once
 MOST_PENDING = 128  # of these
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
@@ -378,23 +379,29 @@ class Landscape:
 
 
 def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
-    """Numbers of at most ``most`` observations (n, d), (n,), no two of which are nearer than ``distance``.
+    """Numbers of at most ``most`` observations (n, d), (n,), none of which is near to a better one.
 
-    From the best to the worst each is kept that is near to none kept before. Where this gives too many, the better half
-    stays, the rest is an even sample, in the order of the trials, of the others.
+    From the best to the worst each is kept that is farther than ``distance`` from all kept before. Where this gives too
+    many, the better half stays, with an even sample of all that are worse, in the order of the trials, thinned as well.
     """
-    tree = cKDTree(X)
-    left = np.ones(len(X), dtype=bool)  # neither kept nor near to one that is
+    order = np.argsort(z, kind="stable")
     kept: list[int] = []
-    for i in np.argsort(z, kind="stable"):
-        if left[i]:
-            kept.append(int(i))
-            left[tree.query_ball_point(X[i], distance)] = False
-            if len(kept) == most:
-                break
-    others = np.flatnonzero(left)
-    if len(others):
+    for begin in range(0, len(order), CHUNK):
+        chunk = order[begin : begin + CHUNK]
+        if kept:
+            chunk = chunk[apart(X[chunk], X[kept], distance)]
+        near = cdist(X[chunk], X[chunk]) <= distance
+        left = np.ones(len(chunk), dtype=bool)
+        for i in range(len(chunk)):
+            if left[i]:
+                left[i + 1 :] &= ~near[i, i + 1 :]
+        kept.extend(chunk[left])
+        if len(kept) > most:
+            break
+    if len(kept) > most:
         half = most // 2
-        others = np.sort(np.append(others, kept[half:]))
-        kept[half:] = others[np.linspace(0, len(others) - 1, most - half).astype(int)]
+        worse = np.sort(order[int(np.flatnonzero(order == kept[half])[0]) :])
+        sample = worse[np.linspace(0, len(worse) - 1, most - half).astype(int)]
+        chosen = np.array([*kept[:half], *sample], dtype=int)
+        return np.sort(chosen[thinned(X[chosen], z[chosen], distance, most)])
     return np.sort(np.array(kept, dtype=int))

@@ -19,7 +19,7 @@ from dale.arrays import Matrix, Vector
 from dale.climb import climb
 from dale.descent import Tolerance, descend
 from dale.methods.observations import rounded
-from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, TaylorModel
+from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, RHOS, TaylorModel
 from dale.regions.trust import AT_THE_FACE, FIRST_RADIUS, PATIENCE, TrustRegion
 
 RANDOM_POINTS = 200
@@ -60,7 +60,7 @@ class LocalModel:
         if len(pending):
             believed = model.value + model.predict((pending - c) / D)[0]
             X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, best, np.max(y)))
-            model = self._fit(X, y, centre, D)
+            model = self._fit(X, y, centre, D, (model.rho,))  # beliefs are no evidence
         cube = -c / D, (1 - c) / D
         lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
         draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
@@ -86,9 +86,18 @@ class LocalModel:
         promise = log_expected_improvement(mean_there, spread_there, target).value
         return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
 
-    def _fit(self, X: Matrix, y: Vector, centre: int, radius: float) -> TaylorModel:
+    def _fit(
+        self, X: Matrix, y: Vector, centre: int, radius: float, rhos: tuple[float, ...] | None = None
+    ) -> TaylorModel:
         model = TaylorModel.fit(
-            X, y, X[centre], float(y[centre]), radius, most_degree=self.most_degree, far_rhos=self.far_rhos
+            X,
+            y,
+            X[centre],
+            float(y[centre]),
+            radius,
+            most_degree=self.most_degree,
+            rhos=rhos or RHOS,
+            far_rhos=() if rhos else self.far_rhos,
         )
         return replace(model, scale=self.confidence * model.scale)
 

@@ -30,7 +30,7 @@ def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
     """
     # One number for each point tells quickly that none is repeated; only then are whole points compared.
     cells = np.round(X / APART)
-    if len(np.unique(cells @ np.sqrt(np.arange(2.0, X.shape[1] + 2)))) == len(X):
+    if len(np.unique(np.sum(cells * np.sqrt(np.arange(2.0, X.shape[1] + 2)), axis=1))) == len(X):
         return X, z
     _, first, group = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     group = group.ravel()

@@ -154,7 +154,7 @@ def _twice(lower: np.ndarray, factor: Matrix) -> Twice:
         of.extend(a)
         rest.extend(again[lower[a, i], j])
         factors.extend(both[a])
-    return Twice(np.array(of), np.array(rest), np.array(factors), np.array(begin))
+    return Twice(np.array(of, dtype=int), np.array(rest, dtype=int), np.array(factors), np.array(begin))
 
 
 def _root(term: tuple[int, ...]) -> float:
