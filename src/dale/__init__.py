@@ -14,22 +14,25 @@ user's params --space--> unit cube --history--> (X, y)
 """
 
 from dale import methods
-from dale.errors import SpaceError, TrialError
+from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
-from dale.space import Float, Space
+from dale.space import Choice, Float, Int, Space
 from dale.trial import LocalMinimum, Reason, Result, Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choice",
     "Float",
+    "Int",
     "LocalMinimum",
     "Optimizer",
     "Reason",
     "Result",
     "Space",
     "SpaceError",
+    "SpaceExhausted",
     "Trial",
     "TrialError",
     "__version__",

@@ -1,4 +1,4 @@
-"""What a user can do wrong, as ``ValueError``s with a name.
+"""What a user can do wrong, as ``ValueError``s with a name, and the end of a search that has seen everything.
 
 Every message says what was got, what was wanted and what to do; raising one never changes any state.
 """
@@ -10,3 +10,7 @@ class SpaceError(ValueError):
 
 class TrialError(ValueError):
     """A trial that is unknown, or was told before with another value."""
+
+
+class SpaceExhausted(RuntimeError):
+    """Every point of a finite space has been asked: no mistake, but there is no trial to give."""

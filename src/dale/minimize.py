@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from dale.errors import SpaceExhausted
 from dale.methods import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
 from dale.trial import Result, Trial
 
-BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2
+BUDGET_SPENT, TARGET_REACHED, STOPPED, EXHAUSTED = 0, 1, 2, 4  # 3 is the optimizer's NOTHING_TOLD
 
 
 def minimize(
@@ -36,7 +37,8 @@ def minimize(
     Args:
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
             returns a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
-        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``.
+        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
+            distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
         seed: Same seed, same run. None takes a fresh one, which the result tells.
         method: One of ``dale.methods``; None for the default.
@@ -75,6 +77,8 @@ def minimize(
                     callback(optimizer.result())
             if _reached(target, optimizer):
                 status, message = TARGET_REACHED, "The target is reached"
+        except SpaceExhausted:
+            status, message = EXHAUSTED, "Every point of the space has been evaluated"
         except StopIteration:
             status, message = STOPPED, "Stopped by the callback"
         except KeyboardInterrupt:
@@ -108,7 +112,7 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
 def _is_list_of_points(x0: Any) -> bool:
     if isinstance(x0, np.ndarray):
         return x0.ndim == 2
-    return isinstance(x0, list | tuple) and len(x0) > 0 and not isinstance(x0[0], Real)
+    return isinstance(x0, list | tuple) and len(x0) > 0 and isinstance(x0[0], Mapping | list | tuple | np.ndarray)
 
 
 def _reached(target: float | None, optimizer: Optimizer) -> bool:

@@ -11,10 +11,11 @@ from numbers import Integral, Real
 from typing import Any, overload
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
 from dale.design import far_from
-from dale.errors import TrialError
+from dale.errors import SpaceExhausted, TrialError
 from dale.methods import History, Ledger, Memory, Method, default
 from dale.methods.global_local import NOTHING
 from dale.methods.standardise import Scale
@@ -27,13 +28,14 @@ from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Tria
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
+ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 
 
 class Optimizer:
     """Proposes evaluations and learns from their values.
 
     Args:
-        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``Space``.
+        space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``Space``; what ``minimize`` takes.
         seed: Same seed, same run; None takes a fresh one, which ``seed`` then tells.
         method: A method of ``dale.methods``; None for the default.
     """
@@ -59,7 +61,9 @@ class Optimizer:
     def ask(self, n: int | None = None, *, at: Any = None) -> Trial | list[Trial]:
         """The next trial, or a list of ``n`` different ones.
 
-        Trials that were asked and not yet told are taken into account, so any number of workers may ask.
+        Trials that were asked and not yet told are taken into account, so any number of workers may ask. A finite space
+        may hold fewer than ``n`` points that were not asked before: then the list is shorter, and where there is none
+        left, ``SpaceExhausted`` is raised.
 
         Args:
             n: How many trials; None for one, not in a list.
@@ -73,7 +77,10 @@ class Optimizer:
             raise ValueError(f"n must be a positive integer or None, got {n!r}")
         if at is not None:
             raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
-        return [self._ask() for _ in range(n)]
+        trials = [self._ask()]
+        while len(trials) < n and not self._exhausted():
+            trials.append(self._ask())
+        return trials
 
     def tell(self, trial: Trial | int, value: Any) -> Trial:
         """Record the objective's value at a trial.
@@ -136,6 +143,11 @@ class Optimizer:
 
     @one_blas_thread()
     def _ask(self) -> Trial:
+        if self._exhausted():
+            raise SpaceExhausted(
+                f"all {self.space.cardinality} points of the space have been asked, there is no other; "
+                "tell those that are out and take the result, or make the space larger"
+            )
         history = self._ledger.history()
         point, reason = self.method.propose(history, self.seed, self._memory)
         point, reason = self._distinct(self.space.snap(point), reason, history)
@@ -145,19 +157,37 @@ class Optimizer:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         return self._record(self.space.check(params), self.space.encode(params), Reason(source))
 
+    def _exhausted(self) -> bool:
+        """Whether each point of a finite space has been asked."""
+        n = self.space.cardinality
+        return n is not None and n <= len(self._trials) and n <= len({t.point.tobytes() for t in self._trials})
+
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
         seen = np.vstack([history.X, history.pending])
-        rng = generator(self.seed, history.n_asked)
+        if not _is_row(point, seen):
+            return point, reason
+        # Length-scale, closed regions and the step, which counts as a failure, are part of the history.
+        reason = dataclasses.replace(
+            reason, source=Source.EXPLORE, acquisition=None, mean=None, spread=None, region=None
+        )
+        return self._another(seen, generator(self.seed, history.n_asked)), reason
+
+    def _another(self, seen: Matrix, rng: np.random.Generator) -> Vector:
+        """A point that is far from those seen; where floats leave no other, one of them."""
+        n = self.space.cardinality
+        if n is not None and n <= ENUMERATED:
+            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen)]
+            return left[np.argmax(np.min(cdist(left, seen), axis=1))]
         for _ in range(RESPACE_TRIES):
-            if not np.any(np.all(seen == point, axis=1)):
-                break
             point = self.space.snap(far_from(seen, self.space.dimension, rng))
-            # Length-scale, closed regions and the step, which counts as a failure, are part of the history.
-            reason = dataclasses.replace(
-                reason, source=Source.EXPLORE, acquisition=None, mean=None, spread=None, region=None
-            )
-        return point, reason
+            if not _is_row(point, seen):
+                return point
+        if n is not None:  # of one more than were seen, one is new
+            first = int(rng.integers(min(n, 2**62)))
+            row = (self.space.point((first + k) % n) for k in range(len(seen) + 1))
+            return next(p for p in row if not _is_row(p, seen))
+        return point
 
     def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
         trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
@@ -187,6 +217,8 @@ class Optimizer:
         return [t for t in self._trials if t.state is State.TOLD]
 
     def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
+        if not np.all(self.space.ordered):
+            return ()  # a quadratic across options means nothing
         scale = Scale.of(y)  # squares of values around 1e155 overflow
         minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))
@@ -204,11 +236,12 @@ class Optimizer:
     def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:
         fit = minimum.fit
         params = self.space.decode(fit.minimiser)
+        free = bool(np.all(self.space.continuous))
         eigenvalues = np.linalg.eigvalsh(fit.hessian)
         return LocalMinimum(
             x=self.space.as_array(params),
             params=params,
-            fun=scale.back(fit.minimum),
+            fun=scale.back(fit.minimum if free else float(fit(self.space.encode(params)[None, :])[0])),
             error=scale.back_length(fit.leave_one_out_error),
             hessian=self.space.hessian(params, fit.hessian * scale.back_length(1.0)),
             condition=float(eigenvalues[-1] / eigenvalues[0]),
@@ -216,6 +249,11 @@ class Optimizer:
             n_points=minimum.n_points,
             converged=minimum.converged,
         )
+
+
+def _is_row(point: Vector, points: Matrix) -> bool:
+    """Whether a point (d,) is one of some points (n, d)."""
+    return bool(np.any(np.all(points == point, axis=1)))
 
 
 def _value(trial: Trial) -> float:

@@ -143,7 +143,7 @@ class Trial:
     Attributes:
         id: Number of the trial in its run, from 0.
         params: The point as the objective takes it: a mapping by name, or an array in a space without names.
-        x: The point as an array in the user's units and order.
+        x: The point as an array in the user's units and order; of objects where a parameter is a choice.
         point: The point in the unit cube, as the model sees it.
         reason: Why it was chosen.
         state: Pending, told or failed.
@@ -172,7 +172,8 @@ class LocalMinimum:
         params: The same as the objective takes it.
         fun: Predicted minimum.
         error: How far off it may be: the leave-one-out error of the quadratic.
-        hessian: Second derivatives there, in the user's units: how sharp the minimum is.
+        hessian: Second derivatives there, in the user's units: how sharp the minimum is. NaN where a parameter is fixed
+            or a choice.
         condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
         radius: Radius of the region in the unit cube.
         n_points: Observations in the region.
@@ -201,13 +202,14 @@ class Result(OptimizeResult):
         nfev: Number of evaluations, not counting values that were known before.
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
-        status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen.
+        status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen,
+            4 every point of a finite space evaluated.
         message: The same in words.
         params: Best point as the objective takes it.
         x_iters: All told points, (n, d), in the user's units.
         func_vals: All told values, (n,).
         history: Every trial with the reason it was chosen for.
-        local_minima: The minima that the data show, best first.
+        local_minima: The minima that the data show, best first; none in a space with unordered choices.
         seed: The seed that gives the same run again.
     """
 
@@ -244,5 +246,9 @@ class Result(OptimizeResult):
 def describe_point(params: Params) -> str:
     """A point as a person writes it: ``a=1.5, b=0.2`` or ``(1.5, 0.2)``."""
     if isinstance(params, np.ndarray):
-        return "(" + ", ".join(f"{v:.6g}" for v in params) + ")"
-    return ", ".join(f"{name}={v:.6g}" if isinstance(v, float) else f"{name}={v}" for name, v in params.items())
+        return "(" + ", ".join(map(_describe, params)) + ")"
+    return ", ".join(f"{name}={_describe(v)}" for name, v in params.items())
+
+
+def _describe(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

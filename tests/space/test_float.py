@@ -1,4 +1,4 @@
-"""A real parameter: round trips, bounds bit for bit, and what it refuses."""
+"""A real parameter: round trips, bounds bit for bit, steps, and what it refuses."""
 
 import math
 from fractions import Fraction
@@ -178,7 +178,6 @@ def test_any_real_number_is_a_bound(number):
     ("lower", "upper", "words"),
     [
         (1.0, 0.0, ["reversed", "[1.0, 0.0]", "[0.0, 1.0]"]),
-        (2.0, 2.0, ["equal", "[2.0, 2.0]", "leave a parameter that cannot vary out"]),
         (math.nan, 1.0, ["lower bound must be finite", "nan"]),
         (0.0, math.nan, ["upper bound must be finite", "nan"]),
         (-math.inf, 1.0, ["lower bound must be finite", "-inf", "widest range"]),
@@ -224,3 +223,112 @@ def test_values_outside_are_refused(value):
 def test_values_that_are_no_numbers_are_refused(value):
     with pytest.raises(TypeError, match="coordinate 3 must be a number, got"):
         Float(-5, 10).check(value, "coordinate 3")
+
+
+class TestSteps:
+    def test_values_are_the_decimals_that_were_written(self):
+        p = Float(0, 1, step=0.1)
+        assert [p.decode(p.place(k)) for k in range(p.cardinality)] == [k / 10 for k in range(11)]
+        assert [p.decode(u) for u in p.snap(np.linspace(0, 1, 12)[:-1, None] + 1e-9)] == [k / 10 for k in range(11)]
+        p = Float(-0.3, 0.3, step=0.15)
+        assert [p.decode(p.place(k)) for k in range(p.cardinality)] == [-0.3, -0.15, 0.0, 0.15, 0.3]
+
+    def test_the_last_value_is_not_above_the_bound(self):
+        p = Float(0, 1, step=0.3)
+        assert [p.decode(np.array([u])) for u in (0.0, 0.3, 0.6, 1.0)] == [0.0, 0.3, 0.6, 0.9]
+
+    @settings(deadline=None, derandomize=True, max_examples=300)
+    @given(
+        lower=st.decimals(-1000, 1000, places=3),
+        step=st.decimals("0.001", 100, places=3),
+        n=st.integers(2, 10_000),
+        where=st.floats(0, 1),
+    )
+    def test_round_trip(self, lower, step, n, where):
+        upper = float(lower + (n - 1) * step)
+        p = Float(float(lower), upper, step=float(step))
+        assert p.cardinality == n
+        k = round(where * (n - 1))
+        for number in (0, 1, k, n - 1):
+            x = p.decode(p.place(number))
+            assert x == float(lower + number * step)
+            assert p.check(x, "x") == x
+            assert p.encode(x).tolist() == p.place(number).tolist()
+            assert p.check(float(lower) + number * float(step), "x") == x if number < n - 1 else True
+        x = p.decode(np.array([where]))
+        assert p.lower <= x <= p.upper
+        assert p.decode(p.encode(x)) == x
+
+    @settings(deadline=None, derandomize=True, max_examples=300)
+    @given(
+        ends=st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2, unique=True),
+        n=st.floats(1, 1e12),
+        u=st.floats(0, 1),
+    )
+    def test_any_range(self, ends, n, u):
+        lower, upper = sorted(ends)
+        try:
+            p = Float(lower, upper, step=(upper - lower) / n)
+        except SpaceError:
+            return
+        x = p.decode(np.array([u]))
+        assert lower <= x <= upper
+        assert p.decode(p.encode(x)) == x
+        assert p.check(x, "x") == x
+
+    def test_snap_and_slope(self):
+        p, U = Float(-5, 10, step=0.5), np.random.default_rng(0).random((300, 1))
+        np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])
+        assert p.slope(1.0)[0] == pytest.approx((p.encode(1.5)[0] - p.encode(1.0)[0]) / 0.5)
+        assert not p.continuous
+
+    def test_values_between_steps_are_refused(self):
+        p = Float(0, 1, step=0.1)
+        assert p.check(0.1 + 0.2, "x") == 0.3
+        with pytest.raises(
+            SpaceError, match=r"x = 0.26 is not one of 0.0, 0.1, ... in steps of 0.1; the nearest is 0.3"
+        ):
+            p.check(0.26, "x")
+        with pytest.raises(SpaceError, match="outside its bounds"):
+            p.check(1.1, "x")
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"step": 0}, "step must be positive and finite, got 0.0"),
+            ({"step": -0.1}, "step must be positive and finite, got -0.1"),
+            ({"step": math.nan}, "step must be positive and finite, got nan"),
+            ({"step": math.inf}, "step must be positive and finite, got inf"),
+            ({"step": 2}, "a step of 2.0 leaves one value of [0.5, 1.0]; make it smaller, or fix the parameter"),
+            ({"step": 1e-17}, "a step of 1e-17 is too fine for floats of [0.5, 1.0]; leave it out"),
+            ({"step": 0.1, "log": True}, "a logarithmic parameter takes no step, got step=0.1; use one of the two"),
+        ],
+    )
+    def test_steps_that_make_no_sense(self, arguments, words):
+        with pytest.raises(SpaceError) as error:
+            Float(0.5, 1, **arguments)
+        assert words in str(error.value)
+
+    @pytest.mark.parametrize("step", ["0.1", True, [0.1], 1j])
+    def test_steps_that_are_no_numbers(self, step):
+        with pytest.raises(TypeError, match="step must be a number or None, got"):
+            Float(0, 1, step=step)
+
+
+@pytest.mark.parametrize("p", [Float(2, 2), Float(2, 2, log=True), Float(2, 2, step=0.1), Float(-0.0, 0.0)])
+def test_equal_bounds_fix_the_value(p):
+    assert (p.width, p.cardinality) == (0, 1)
+    assert p.decode(p.encode(p.lower)) == p.decode(np.empty(0)) == p.lower
+    assert p.slope(p.lower).shape == p.place(0).shape == (0,)
+    assert p.snap(np.empty((3, 0))).shape == (3, 0)
+    with pytest.raises(SpaceError, match="outside its bounds"):
+        p.check(2.5, "x")
+
+
+def test_snap_is_encode_of_decode_to_the_last_bit():
+    U = np.random.default_rng(0).random((200, 1))
+    U[:4] = [[0.0], [1.0], [5e-324], [np.nextafter(1.0, 0.0)]]
+    for log, ranges in ((False, RANGES), (True, LOG_RANGES)):
+        for lower, upper in ranges.values():
+            p = Float(lower, upper, log=log)
+            np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])

@@ -1,15 +1,27 @@
 """Spaces: params <-> cube, whatever the user writes, and clear words for what makes no sense."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.optimize import Bounds
 
-from dale import Float, Space, SpaceError
+from dale import Choice, Float, Int, Space, SpaceError
 from dale.space import as_space
 
 PAIRS = [(-5.0, 10.0), (0.0, 15.0)]
+MIXED = Space(
+    rate=Float(1e-5, 1e-1, log=True),
+    depth=Int(1, 12),
+    act=Choice(["relu", "gelu", None]),
+    drop=Float(0, 0.5, step=0.1),
+    width=Int(16, 1024, log=True),
+    size=Choice(["s", "m", "l"], ordered=True),
+    bias=Choice([True, False]),
+    version=Choice(["v2"]),
+    shift=Float(3.0, 3.0),
+)
 
 
 class TestWithoutNames:
@@ -176,7 +188,6 @@ class TestWhatAUserWrites:
         ("pair", "word"),
         [
             ((1, 0), "reversed"),
-            ((1, 1), "equal"),
             ((0, math.nan), "finite"),
             ((-math.inf, 0), "finite"),
             ((0, 10**400), "finite"),
@@ -209,8 +220,20 @@ class TestWhatAUserWrites:
             Space(a=(0, "1"))
 
     def test_what_is_shown_can_be_written(self):
-        for space in (Space(a=(0, 1), b=Float(1, 10, log=True)), as_space(PAIRS)):
-            assert eval(repr(space), {"Space": Space, "Float": Float}) == space
+        for space in (Space(a=(0, 1), b=Float(1, 10, log=True)), as_space(PAIRS), MIXED, as_space([Int(1, 2), (0, 1)])):
+            assert eval(repr(space), {"Space": Space, "Float": Float, "Int": Int, "Choice": Choice}) == space
+
+    @pytest.mark.parametrize(
+        "written", [["relu", "gelu"], ["relu", "gelu", "tanh"], {"relu", "gelu"}, "relu", [None, 1]]
+    )
+    def test_options_without_choice_are_refused(self, written):
+        with pytest.raises((SpaceError, TypeError), match=r"parameter 'act': .*got .*dale\.Choice\(\[\.\.\.\]\)"):
+            Space(act=written)
+
+    @pytest.mark.parametrize("written", [[(1, 1)], {"a": (2, 2), "b": Choice(["x"])}, [Int(3, 3), Float(0, 0)]])
+    def test_nothing_that_varies(self, written):
+        with pytest.raises(SpaceError, match=r"bounds are equal, or options single, in all of .*nothing to search"):
+            as_space(written)
 
 
 class TestSnap:
@@ -225,6 +248,94 @@ class TestSnap:
             snapped = space.snap(u)
             assert np.all((snapped >= 0) & (snapped <= 1))
             np.testing.assert_allclose(space.snap(snapped), snapped, atol=1e-15)
+
+
+class TestMixed:
+    """Numbers, steps, options and fixed values together; the cube has them in alphabetical order."""
+
+    POINT: ClassVar = {
+        "rate": 1e-3, "depth": 7, "act": None, "drop": 0.3, "width": 64, "size": "m", "bias": False, "version": "v2",
+        "shift": 3.0,
+    }  # fmt: skip
+
+    def test_coordinates(self):
+        assert MIXED.dimension == 3 + 1 + 1 + 1 + 1 + 1 + 1
+        assert MIXED.continuous.tolist() == [False] * 6 + [True] + [False] * 2
+        assert MIXED.ordered.tolist() == [False] * 4 + [True] * 5
+        for mask in (MIXED.continuous, MIXED.ordered):
+            with pytest.raises(ValueError, match="read-only"):
+                mask[0] = True
+
+    def test_round_trip(self):
+        decoded = MIXED.decode(MIXED.encode(self.POINT))
+        assert decoded == {**self.POINT, "rate": pytest.approx(1e-3)}
+        assert list(decoded) == list(MIXED.parameters)
+        assert [type(v) for v in decoded.values()] == [type(v) for v in self.POINT.values()]
+        rng = np.random.default_rng(0)
+        for u in rng.random((100, MIXED.dimension)):
+            snapped = MIXED.snap(u)
+            np.testing.assert_allclose(MIXED.snap(snapped), snapped, atol=1e-15)
+            assert MIXED.check(MIXED.decode(u)) == MIXED.decode(u)
+
+    def test_snap_all_is_snap(self):
+        U = np.random.default_rng(1).random((300, MIXED.dimension))
+        np.testing.assert_array_equal(MIXED.snap_all(U), [MIXED.snap(u) for u in U])
+        other = as_space([(-1e12, 1e12), (-1.7e308, 1.7e308), Float(1e-300, 1e300, log=True), Int(-3, 3), (0, 5e-324)])
+        U = np.random.default_rng(2).random((300, 5))
+        np.testing.assert_array_equal(other.snap_all(U), [other.snap(u) for u in U])
+        assert MIXED.snap_all(np.empty((0, MIXED.dimension))).shape == (0, MIXED.dimension)
+
+    def test_an_array_of_objects_where_there_are_options(self):
+        x = MIXED.as_array(MIXED.check(self.POINT))
+        assert x.dtype == object
+        assert x.tolist() == list(self.POINT.values())
+
+    def test_without_names(self):
+        space = as_space([(0, 1), Int(1, 5), Choice([1, 2.0, True, [3, 4], [5, 6]])])
+        for option in (1, 2.0, True, [3, 4]):
+            x = space.check([0.5, 3, option])
+            assert x.dtype == object
+            assert x.tolist() == [0.5, 3, option]
+            assert space.decode(space.encode(x)).tolist() == x.tolist()
+        with pytest.raises(SpaceError, match="wanted 3 values, one for each"):
+            space.check([0.5, 3])
+        numbers = as_space([(0, 1), Int(1, 5)])
+        assert numbers.check([0.5, 3]).dtype == np.float64
+        assert numbers.check(numbers.check([0.5, 3])).tolist() == [0.5, 3.0]
+
+    @pytest.mark.parametrize(
+        ("space", "n"),
+        [
+            (MIXED, None),
+            (as_space(PAIRS), None),
+            (Space(a=Int(1, 4), b=Choice(["x", "y", "z"]), c=Float(0, 1, step=0.5), d=(2, 2)), 36),
+            (as_space([Int(0, 1)]), 2),
+            (as_space([Int(1, 2**40, log=True)] * 9), 2**360),
+        ],
+    )
+    def test_cardinality(self, space, n):
+        assert space.cardinality == n
+
+    def test_points_of_a_finite_space(self):
+        space = Space(
+            b=Int(1, 4, log=True), a=Choice(["x", "y", "z"]), c=Float(0, 1, step=0.5), d=(2, 2), e=Int(0, 9, step=9)
+        )
+        points = [space.point(k) for k in range(space.cardinality)]
+        assert len({p.tobytes() for p in points}) == space.cardinality == 72
+        for p in points:
+            np.testing.assert_array_equal(space.snap(p), p)
+        for k in (-1, 72):
+            with pytest.raises(IndexError, match=f"point {k} of a space of 72 points"):
+                space.point(k)
+        with pytest.raises(IndexError):
+            MIXED.point(0)
+
+    def test_another_order_is_the_same_cube(self):
+        other = Space(dict(reversed(MIXED.parameters.items())))
+        assert other == MIXED
+        assert hash(other) == hash(MIXED)
+        assert other.encode(self.POINT).tolist() == MIXED.encode(self.POINT).tolist()
+        np.testing.assert_array_equal(other.continuous, MIXED.continuous)
 
 
 class TestHessian:
@@ -264,3 +375,14 @@ class TestHessian:
         H = np.array([[2.0, 1.0], [1.0, 3.0]])
         hessian = space.hessian(np.array([1.0, 5e-4]), H)
         np.testing.assert_allclose(hessian, [[2 / 15**2, 1 / (15 * 1e-3)], [1 / (15 * 1e-3), 3 / 1e-6]])
+
+    def test_of_whole_numbers_steps_and_what_is_fixed(self):
+        """A row for each parameter in the user's order; a bowl in the values gives the same from the cube."""
+        space = Space(n=Int(0, 9), fixed=(2, 2), s=Float(0, 3, step=0.5), a=Choice([5, 6, 7], ordered=True))
+        n, s = 1 / 10, 1 / (7 * 0.5)
+        H = np.array([[4.0, 1.0, 0.5], [1.0, 2.0, 0.3], [0.5, 0.3, 3.0]])  # the cube has a, n, s
+        hessian = space.hessian({"n": 3, "fixed": 2.0, "s": 1.5, "a": 6}, H)
+        assert hessian.shape == (4, 4)
+        nan = [1, 3]
+        assert np.all(np.isnan(hessian[nan])) & np.all(np.isnan(hessian[:, nan]))
+        np.testing.assert_allclose(hessian[np.ix_([0, 2], [0, 2])], [[2 * n**2, 0.3 * n * s], [0.3 * n * s, 3 * s**2]])

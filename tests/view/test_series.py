@@ -126,6 +126,8 @@ class TestSlices:
         space.parameters["x0"] = Wide()
         with pytest.raises(TypeError, match="pictures know numbers only"):
             axis_of(space, "x0")
+        with pytest.raises(TypeError, match="pictures know numbers only"):
+            axis_of(dale.Space(c=dale.Choice(["a", "b"]), y=(0, 1)), "c")
 
 
 def minimum_with(hessian, x=(0.0, 0.0)):

@@ -75,3 +75,12 @@ def test_a_run_without_a_value_has_no_best_point():
 
 def test_before_the_first_tell():
     assert "after 0 evaluations" in summary(dale.Optimizer([(0, 1)], seed=0).result())
+
+
+def test_a_fixed_parameter_has_no_slack_and_does_not_count_as_another():
+    space = dale.Space(a=dale.Float(-1, 1), b=dale.Float(2, 2), n=dale.Float(0, 3))
+    result = dale.minimize(lambda p: (p["a"] - 0.3) ** 2 + (p["n"] - 1) ** 2, space, budget=25, seed=1, progress=False)
+    text = summary(result)
+    assert "nan" not in text
+    assert ["b", "2", "fixed"] in [line.split() for line in text.splitlines()]
+    assert "if the other follows" in text

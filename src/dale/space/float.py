@@ -1,32 +1,40 @@
-"""A real parameter on a linear or a logarithmic scale."""
+"""A real parameter on a linear or a logarithmic scale, or in steps."""
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError
+from dale.space.cells import cell, middle, middles
+from dale.space.steps import Steps
 
 
 @dataclass(frozen=True)
 class Float:
-    """A real number between ``lower`` and ``upper``, both allowed.
+    """A real number between ``lower`` and ``upper``, both allowed; equal ones fix it.
 
     Linear: u = (x - lower) / (upper - lower). With ``log=True``: u = log(x / lower) / log(upper / lower), for
     parameters where a factor matters and not a difference.
+
+    With a ``step``: only lower, lower + step, ..., up to the last that is not above ``upper``, each in the middle of
+    one of as many equal cells. Steps are taken as they are written: from 0 in steps of 0.1, value number 3 is 0.3.
 
     Args:
         lower: Smallest value.
         upper: Largest value.
         log: Whether the scale is logarithmic; needs ``lower > 0``.
+        step: Distance between values; None for no steps. Not together with ``log``.
     """
 
     lower: float
     upper: float
     log: bool = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
@@ -39,11 +47,6 @@ class Float:
                     "can be evaluated, and log=True if it spans many decades"
                 )
             object.__setattr__(self, name, number)
-        if self.lower == self.upper:
-            raise SpaceError(
-                f"bounds are equal, got [{self.lower!r}, {self.upper!r}]; leave a parameter that cannot vary out of "
-                "the space and fix it in the objective"
-            )
         if self.lower > self.upper:
             raise SpaceError(
                 f"bounds are reversed, got [{self.lower!r}, {self.upper!r}]; wanted lower < upper: "
@@ -54,11 +57,44 @@ class Float:
                 f"a logarithmic parameter needs lower > 0, got [{self.lower!r}, {self.upper!r}]; "
                 "raise the lower bound or use log=False"
             )
+        if self.step is not None:
+            if isinstance(self.step, bool | np.bool_) or not isinstance(self.step, Real):
+                raise TypeError(f"step must be a number or None, got {self.step!r}")
+            if self.log:
+                raise SpaceError(f"a logarithmic parameter takes no step, got step={self.step!r}; use one of the two")
+            object.__setattr__(self, "step", _as_float(self.step))
+            _ = self._steps  # which checks them
+
+    @cached_property
+    def _steps(self) -> Steps | None:
+        return None if self.step is None or self.fixed else Steps(self.lower, self.upper, self.step)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one value only."""
+        return self.lower == self.upper
 
     @property
     def width(self) -> int:
-        """One coordinate."""
-        return 1
+        """One coordinate, or none where the value is fixed."""
+        return 0 if self.fixed else 1
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the coordinate moves freely."""
+        return self._steps is None
+
+    @property
+    def ordered(self) -> bool:
+        """Values stand in an order."""
+        return True
+
+    @property
+    def cardinality(self) -> int | None:
+        """Number of values; None without steps, however few floats there may be."""
+        if self.fixed:
+            return 1
+        return None if self._steps is None else self._steps.count
 
     def check(self, value: Any, name: str) -> float:
         """The value as a float within the bounds."""
@@ -72,10 +108,14 @@ class Float:
                 f"{name} = {value!r} is outside its bounds [{self.lower!r}, {self.upper!r}]; "
                 "leave the point out or make the space wider"
             )
-        return value
+        return value if self._steps is None else self._steps.check(value, name)
 
     def encode(self, value: Any) -> Vector:
         """Value to its place in [0, 1]."""
+        if self.fixed:
+            return np.empty(0)
+        if self._steps is not None:
+            return self.place(self._steps.nearest(value))
         if self.log:
             u = _log_ratio(self.lower, value) / _log_ratio(self.lower, self.upper)
         elif math.isfinite(self.upper - self.lower):
@@ -86,6 +126,10 @@ class Float:
 
     def decode(self, coordinates: Vector) -> float:
         """Place in [0, 1] to a value that is within the bounds bit for bit."""
+        if self.fixed:
+            return self.lower
+        if self._steps is not None:
+            return self._steps.value(cell(float(coordinates[0]), self._steps.count))
         u = min(max(float(coordinates[0]), 0.0), 1.0)
         if u == 0.0:
             return self.lower
@@ -101,8 +145,28 @@ class Float:
             x = (1 - u) * self.lower + u * self.upper
         return min(max(x, self.lower), self.upper)
 
+    def place(self, k: int) -> Vector:
+        """Coordinates of value number k of a fixed value or of steps."""
+        return np.empty(0) if self._steps is None else np.array([middle(k, self._steps.count)])
+
+    def snap(self, coordinates: Matrix) -> Matrix:
+        """Coordinates (n, width) to those of the values they stand for."""
+        if self._steps is not None:
+            return middles(coordinates, self._steps.count)
+        span = self.upper - self.lower
+        if not self.log and 0 < span < math.inf:
+            x = np.clip(self.lower + np.clip(coordinates, 0.0, 1.0) * span, self.lower, self.upper)
+            x = np.where(coordinates >= 1.0, self.upper, x)
+            return np.clip((x - self.lower) / span, 0.0, 1.0)
+        # One by one: NumPy's logarithms may differ from Python's in the last bit.
+        return np.array([self.encode(self.decode(u)) for u in coordinates]).reshape(coordinates.shape)
+
     def slope(self, value: Any) -> Vector:
-        """du/dx at a value."""
+        """du/dx at a value; with steps, of the line through the middles of their cells."""
+        if self.fixed:
+            return np.empty(0)
+        if self._steps is not None:
+            return np.array([1 / (self._steps.step * self._steps.count)])
         if self.log:
             return np.array([1 / value / _log_ratio(self.lower, self.upper)])
         if math.isfinite(self.upper - self.lower):

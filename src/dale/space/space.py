@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from scipy.optimize import Bounds
 from dale.arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
 from dale.space.float import Float
+from dale.space.int import Int
 from dale.space.parameter import Parameter
+from dale.space.reading import as_parameter, configuration, is_sequence, is_several
 from dale.trial import NamedParams, Params
 
 
 class Space:
-    """The set of points to search: ``Space(lr=Float(1e-5, 1e-1, log=True), width=(1.0, 9.0))``.
+    """The set of points to search: ``Space(lr=Float(1e-5, 1e-1, log=True), depth=Int(1, 12), width=(1.0, 9.0))``.
 
     Coordinates of the cube stand in the alphabetical order of the names, so that a run does not depend on the order in
     which the parameters were written. Points shown to the user keep the order in which they were written.
@@ -25,6 +27,14 @@ class Space:
     Args:
         parameters: A mapping, for names that are no Python identifiers.
         named: Parameters by name; a pair ``(lower, upper)`` stands for ``Float(lower, upper)``.
+
+    Attributes:
+        parameters: By name, as the user wrote them.
+        named: Whether the user gave names.
+        dimension: Number of coordinates of the cube; fixed parameters have none.
+        continuous: Which coordinates move freely, (dimension,).
+        ordered: Along which coordinates values stand in an order, (dimension,).
+        cardinality: Number of different points; None where it is not finite.
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
@@ -32,13 +42,13 @@ class Space:
         for name in given:
             if not isinstance(name, str):
                 raise TypeError(f"a parameter's name must be a string, got {name!r}")
-        self._set({name: _as_parameter(value, f"parameter {name!r}") for name, value in given.items()}, named=True)
+        self._set({name: as_parameter(value, f"parameter {name!r}") for name, value in given.items()}, named=True)
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[Any] | Matrix) -> Space:
         """A space without names, from pairs of bounds as SciPy's global optimizers take them."""
         space = cls.__new__(cls)
-        space._set({f"x{i}": _as_parameter(p, f"bounds {i}") for i, p in enumerate(pairs)}, named=False)
+        space._set({f"x{i}": as_parameter(p, f"bounds {i}") for i, p in enumerate(pairs)}, named=False)
         return space
 
     def _set(self, parameters: dict[str, Parameter], *, named: bool) -> None:
@@ -51,9 +61,21 @@ class Space:
         order = sorted(parameters) if named else list(parameters)
         ends = np.cumsum([parameters[name].width for name in order])
         self.dimension = int(ends[-1])
+        if self.dimension == 0:
+            raise SpaceError(
+                f"bounds are equal, or options single, in all of {_listed(list(parameters))}: there is nothing to "
+                "search; let one parameter vary, or evaluate the objective once"
+            )
         self._columns = {
             name: slice(int(end) - parameters[name].width, int(end)) for name, end in zip(order, ends, strict=True)
         }
+        widths = [parameters[name].width for name in order]
+        self.continuous = np.repeat([parameters[name].continuous for name in order], widths)
+        self.ordered = np.repeat([parameters[name].ordered for name in order], widths)
+        self.continuous.flags.writeable = self.ordered.flags.writeable = False
+        counts = [p.cardinality for p in parameters.values()]
+        self.cardinality = None if None in counts else math.prod(n for n in counts if n is not None)
+        self._of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,8 +84,7 @@ class Space:
 
     def check(self, params: Any) -> Params:
         """A point of the user's in its proper types, or an error that says what is wrong with it."""
-        values = self._check(params)
-        return NamedParams(values) if self.named else frozen(list(values.values()))
+        return self._as_params(self._check(params))
 
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
@@ -74,16 +95,16 @@ class Space:
 
     def decode(self, point: Vector) -> Params:
         """A point of the unit cube to what the objective takes."""
-        values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
-        return NamedParams(values) if self.named else frozen(list(values.values()))
+        return self._as_params({name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()})
 
     def as_array(self, params: Params) -> Vector:
-        """A point as an array in the user's order and units; of objects where not all values are numbers."""
+        """A point as an array in the user's order and units; of objects, as they are, where one is of options."""
         values = list(params.values()) if isinstance(params, Mapping) else list(params)
-        if all(isinstance(v, Real) for v in values):
+        if self._of_numbers:
             return frozen(values)
         objects = np.empty(len(values), dtype=object)
-        objects[:] = values
+        for i, value in enumerate(values):  # options may be lists
+            objects[i] = value
         objects.flags.writeable = False
         return objects
 
@@ -91,24 +112,50 @@ class Space:
         """The point of the cube that the objective really sees when it is given this one."""
         return self.encode(self.decode(point))
 
+    def snap_all(self, points: Matrix) -> Matrix:
+        """``snap`` for points (n, dimension), to the last bit."""
+        snapped = np.empty((len(points), self.dimension))
+        for name, columns in self._columns.items():
+            snapped[:, columns] = self.parameters[name].snap(points[:, columns])
+        return snapped
+
+    def point(self, k: int) -> Vector:
+        """Point number k of a finite space, in the cube; the last coordinates count fastest."""
+        if self.cardinality is None or not 0 <= k < self.cardinality:
+            raise IndexError(f"point {k} of a space of {self.cardinality} points")
+        point = np.empty(self.dimension)
+        for name, columns in reversed(self._columns.items()):
+            parameter = self.parameters[name]
+            k, digit = divmod(k, parameter.cardinality or 1)
+            point[columns] = parameter.place(digit)
+        return frozen(point)
+
     def hessian(self, params: Params, cube_hessian: Matrix) -> Matrix:
-        """Second derivatives of the cube in the user's units and order, where the first ones vanish."""
+        """Second derivatives of the cube in the user's units, where the first ones vanish.
+
+        A row and a column for each parameter, in the user's order: of whole numbers and steps, along the line that they
+        lie on; NaN for choices and for what is fixed.
+        """
         values = dict(params) if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
-        columns = np.concatenate([np.arange(self.dimension)[self._columns[name]] for name in self.names])
-        slopes = np.concatenate([self.parameters[name].slope(values[name]) for name in self.names])
+        columns = [min(self._columns[name].start, self.dimension - 1) for name in self.names]
+        slopes = [s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].slope(values[n]) for n in self.names)]
         return cube_hessian[np.ix_(columns, columns)] * np.outer(slopes, slopes)
+
+    def _as_params(self, values: dict[str, Any]) -> Params:
+        return NamedParams(values) if self.named else self.as_array(values)
 
     def _check(self, params: Any) -> dict[str, Any]:
         if self.named:
             return self._check_mapping(params)
+        wanted = f"{len(self.names)} {'numbers' if self._of_numbers else 'values'}"
         if isinstance(params, Mapping | str):
-            raise TypeError(f"this space has no names: wanted a sequence of {len(self.names)} numbers, got {params!r}")
+            raise TypeError(f"this space has no names: wanted a sequence of {wanted}, got {params!r}")
         try:
             values = list(params)
         except TypeError:
-            raise TypeError(f"wanted a sequence of {len(self.names)} numbers, got {params!r}") from None
-        if len(values) != len(self.names) or any(_is_several(v) for v in values):
-            raise SpaceError(f"wanted {len(self.names)} numbers, one for each pair of bounds, got {params!r}")
+            raise TypeError(f"wanted a sequence of {wanted}, got {params!r}") from None
+        if len(values) != len(self.names) or (self._of_numbers and any(is_several(v) for v in values)):
+            raise SpaceError(f"wanted {wanted}, one for each pair of bounds, got {params!r}")
         return {
             n: self.parameters[n].check(v, f"coordinate {i}")
             for i, (n, v) in enumerate(zip(self.names, values, strict=True))
@@ -142,7 +189,11 @@ class Space:
 
 
 def as_space(space: Any) -> Space:
-    """A ``Space`` from whatever a user writes: a ``Space``, a mapping, SciPy ``Bounds`` or a sequence of pairs."""
+    """A ``Space`` from whatever a user writes.
+
+    A ``Space``; a mapping of names to parameters, pairs of bounds or Optuna's distributions; ConfigSpace's
+    ``ConfigurationSpace``; SciPy's ``Bounds``; a sequence of pairs or parameters.
+    """
     if isinstance(space, Space):
         return space
     if isinstance(space, Bounds):
@@ -153,9 +204,10 @@ def as_space(space: Any) -> Space:
                 f"Bounds with lb of shape {np.shape(space.lb)} and ub of shape {np.shape(space.ub)}"
             ) from None
         return Space.from_pairs(list(zip(lower.tolist(), upper.tolist(), strict=True)))
-    if isinstance(space, Mapping):
-        return Space(space)
-    if not _is_sequence(space):
+    configured = configuration(space)
+    if configured is not None or isinstance(space, Mapping):
+        return Space(space if configured is None else configured)
+    if not is_sequence(space):
         raise TypeError(
             "a space is a sequence of (lower, upper) pairs, a scipy.optimize.Bounds, a mapping or a dale.Space, "
             f"got {space!r}"
@@ -163,31 +215,5 @@ def as_space(space: Any) -> Space:
     return Space.from_pairs(space)
 
 
-def _as_parameter(value: Any, what: str) -> Parameter:
-    if isinstance(value, Parameter) and not isinstance(value, type):
-        return value
-    if not _is_sequence(value):
-        raise TypeError(f"{what}: wanted a pair (lower, upper) or a parameter such as dale.Float(0, 1), got {value!r}")
-    if len(value) != 2 or any(_is_several(v) for v in value):
-        raise SpaceError(f"{what}: wanted a pair (lower, upper), got {value!r}")
-    lower, upper = (v.item() if isinstance(v, np.generic) else v for v in value)
-    try:
-        return Float(lower, upper)
-    except (SpaceError, TypeError) as error:
-        raise type(error)(f"{what}: {error}") from None
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(n) for n in names)
-
-
-def _is_sequence(value: Any) -> bool:
-    """Whether a value may be a list of pairs or a pair: text is not, nor is an array of no dimension."""
-    if isinstance(value, np.ndarray):
-        return value.ndim > 0
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _is_several(value: Any) -> bool:
-    """Whether a value that should be one number is a collection."""
-    return isinstance(value, list | tuple | dict | set) or (isinstance(value, np.ndarray) and value.ndim > 0)

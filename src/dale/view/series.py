@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale.arrays import Matrix, Vector
-from dale.space import Space
+from dale.space import Choice, Space
 from dale.trial import Params, Result, Source, State, Trial
 from dale.view.sharpness import acceptable_rise, ellipse
 from dale.view.surface import Surface
@@ -158,7 +158,7 @@ def slices(result: Result, space: Space, *, length_scale: float | None = None, f
 def axis_of(space: Space, name: str, fine: int = FINE) -> Axis:
     """A parameter from end to end, evenly spaced on its own scale."""
     parameter = space.parameters[name]
-    if parameter.width != 1:
+    if parameter.width != 1 or isinstance(parameter, Choice):
         raise TypeError(f"pictures know numbers only, and parameter {name!r} is {parameter!r}")
     values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, fine)]
     return Axis(name, np.unique(np.array(values, dtype=float)), bool(getattr(parameter, "log", False)))

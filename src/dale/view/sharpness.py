@@ -39,9 +39,11 @@ def acceptable_rise(values: Vector) -> float:
 def sharpness(minimum: LocalMinimum, rise: float) -> Sharpness:
     """The moves that cost ``rise``."""
     d = np.sqrt(np.diag(minimum.hessian))
-    unit = minimum.hessian / np.outer(d, d)  # parameters of 1e-9 and 1e9 in one matrix: invert it without their units
-    alone = np.sqrt(2 * rise) / d
-    return Sharpness(rise, alone, alone * np.sqrt(np.diag(np.linalg.inv(unit))))
+    moving = np.flatnonzero(np.isfinite(d))  # not those that are fixed
+    unit = (minimum.hessian / np.outer(d, d))[np.ix_(moving, moving)]  # no units: 1e-9 and 1e9 may be in one
+    alone, followed = np.sqrt(2 * rise) / d, np.full(len(d), np.nan)
+    followed[moving] = alone[moving] * np.sqrt(np.diag(np.linalg.inv(unit)))
+    return Sharpness(rise, alone, followed)
 
 
 def ellipse(minimum: LocalMinimum, space: Space, rise: float) -> Matrix:

@@ -52,9 +52,13 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
     longer = np.sqrt(minimum.condition)
     shape = "a round bowl" if longer < ROUND else f"a valley {longer:.2g} times as long as wide"
     moves = sharpness(minimum, rise)
-    others = {1: "", 2: " if the other follows"}.get(len(moves.alone), " if the others follow")
+    moving = int(np.sum(np.isfinite(moves.alone)))
+    others = {1: "", 2: " if the other follows"}.get(moving, " if the others follow")
     rows = []
     for (name, value), alone, followed in zip(_named(minimum.params), moves.alone, moves.followed, strict=True):
+        if np.isnan(alone):
+            rows.append((name, _number(value, 4), "fixed", ""))
+            continue
         slack = f"(± {followed:.2g}{others})" if others else ""
         rows.append((name, _number(value, 4), f"± {alone:.2g}", slack))
     value = f"{minimum.fun:.6g} ± {minimum.error:.1g}"

@@ -1,0 +1,159 @@
+"""One of several options: told apart by type and value, without an order unless they have one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dale import Choice, SpaceError
+from dale.kernels import SquaredExponential
+
+scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.text(max_size=3) | st.just(math.nan)
+values = scalars | st.lists(st.integers(0, 2), max_size=2) | st.tuples(st.integers(0, 2), st.text(max_size=1))
+
+
+def kind_and_value(option):
+    return type(option).__name__, repr(option + 0.0 if isinstance(option, float) else option)  # -0.0 is 0.0
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(options=st.lists(values, min_size=1, max_size=9, unique_by=kind_and_value), ordered=st.booleans())
+def test_round_trip(options, ordered):
+    p = Choice(options, ordered=ordered)
+    assert p.cardinality == len(options)
+    for k, option in enumerate(options):
+        u = p.encode(option)
+        assert u.shape == (p.width,)
+        assert np.all((u >= 0) & (u <= 1))
+        assert p.decode(u) is option
+        assert p.check(option, "x") is option
+        assert p.place(k).tolist() == u.tolist()
+
+
+@pytest.mark.parametrize(("n", "ordered", "width"), [(1, False, 0), (2, False, 1), (3, False, 3), (3, True, 1)])
+def test_coordinates(n, ordered, width):
+    assert Choice(range(n), ordered=ordered).width == width
+
+
+def test_no_option_is_nearer_than_another():
+    """And what the default method learns at one is a hint for the others, no more."""
+    p = Choice(list("abcdefghij"))
+    X = np.array([p.encode(option) for option in p.options])
+    K = SquaredExponential(0.35)(X, X)[~np.eye(len(X), dtype=bool)]
+    np.testing.assert_allclose(K, math.exp(-(0.5**2) / (2 * 0.35**2)))
+    assert 0.3 < K[0] < 0.4
+    two = Choice(["a", "b"])
+    assert abs(two.encode("a")[0] - two.encode("b")[0]) == 0.5
+
+
+@pytest.mark.parametrize("p", [Choice(list("abc")), Choice([1, 2]), Choice([1, 2, 3, 4], ordered=True)])
+def test_uniform_points_give_uniform_options(p):
+    U = np.random.default_rng(0).random((4000, p.width))
+    chosen = [p.decode(u) for u in U]
+    for option in p.options:
+        assert chosen.count(option) == pytest.approx(4000 / p.cardinality, rel=0.15)
+
+
+@pytest.mark.parametrize("p", [Choice([1, 2, 3]), Choice([1, 2]), Choice([1, 2, 3, 4], ordered=True), Choice([1])])
+def test_snap_is_encode_of_decode(p):
+    U = np.random.default_rng(0).random((200, p.width))
+    U[:3] = [np.zeros(p.width), np.ones(p.width), np.full(p.width, 0.5)]
+    np.testing.assert_array_equal(p.snap(U), np.array([p.encode(p.decode(u)) for u in U]).reshape(U.shape))
+    np.testing.assert_array_equal(p.snap(p.snap(U)), p.snap(U))
+
+
+def test_the_largest_coordinate_counts_and_the_first_of_equals():
+    p = Choice(["a", "b", "c"])
+    assert p.decode(np.array([0.1, 0.3, 0.2])) == "b"
+    assert p.decode(np.array([0.1, 0.3, 0.3])) == "b"
+    assert p.decode(np.zeros(3)) == "a"
+
+
+def test_ordered_options_stand_side_by_side():
+    p = Choice(["small", "medium", "large"], ordered=True)
+    assert [p.encode(o)[0] for o in p.options] == pytest.approx([1 / 6, 1 / 2, 5 / 6])
+
+
+def test_options_are_told_apart_by_type_and_value():
+    p = Choice([1, 1.0, True, "1", None, [1], (1,), math.nan])
+    for k, option in enumerate(p.options):
+        assert p.encode(option).tolist() == p.place(k).tolist()
+    assert p.check(np.int64(1), "x") is p.options[0]
+    assert p.check(np.float64(1), "x") is p.options[1]
+    assert p.check(np.True_, "x") is True
+    assert p.check(np.str_("1"), "x") == "1"
+    assert p.check(float("nan"), "x") is p.options[-1]
+
+
+def test_arrays_are_options():
+    p = Choice([np.array([1, 2]), np.array([1.0, 2.0]), np.zeros((2, 2))])
+    for k, option in enumerate(p.options):
+        assert p.encode(option.copy()).tolist() == p.place(k).tolist()
+
+
+def test_one_option_is_a_fixed_value():
+    p = Choice([None])
+    assert (p.width, p.cardinality) == (0, 1)
+    assert p.decode(p.encode(None)) is None
+    assert p.slope(None).shape == (0,)
+
+
+def test_nothing_can_be_derived_by_an_option():
+    assert np.all(np.isnan(Choice([1, 2, 3]).slope(1)))
+
+
+def test_equal_choices_are_equal_by_type_too():
+    assert Choice([1, 2]) == Choice((1, 2)) == Choice(np.array([1, 2]))
+    assert hash(Choice([1, [2]])) == hash(Choice((1, [2])))
+    assert hash(Choice([1, 2])) == hash(Choice(np.array([1, 2])))
+    for other in (Choice([1, 2.0]), Choice([1, True]), Choice([2, 1]), Choice([1, 2, 3]), Choice([1, 2], ordered=True)):
+        assert Choice([1, 2]) != other
+
+
+@pytest.mark.parametrize("p", [Choice(["a", None, 1.0]), Choice([True], ordered=True)])
+def test_what_is_shown_can_be_written(p):
+    assert eval(repr(p), {"Choice": Choice}) == p
+
+
+@pytest.mark.parametrize("options", [[1, 2, 1], ["a", "a"], [[1], [1]], [None, None], [1, np.int64(1)], [math.nan] * 2])
+def test_repeated_options_are_refused(options):
+    with pytest.raises(SpaceError, match=r"option .* is there twice, at 0 and .; leave one of them out"):
+        Choice(options)
+
+
+def test_no_options_are_refused():
+    with pytest.raises(SpaceError, match=r"there are no options; wanted at least one"):
+        Choice([])
+
+
+@pytest.mark.parametrize("options", ["relu", b"ab", 5, None])
+def test_what_is_no_list_is_refused(options):
+    with pytest.raises(TypeError, match=r"options must be a list, got .*wanted something like dale\.Choice"):
+        Choice(options)
+
+
+def test_a_set_is_refused():
+    with pytest.raises(TypeError, match=r"must stand in an order, got the set .* the same seed would not"):
+        Choice({"a", "b"})
+
+
+def test_options_one_by_one_are_refused():
+    with pytest.raises(TypeError, match=r"ordered must be True or False, got 'gelu'; put all options into one list"):
+        Choice(["relu"], "gelu")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("tanh", "parameter 'act' = 'tanh' is none of its options ['relu', 1, None]; leave the point out or add the"),
+        (1.0, "= 1.0 is none of its options ['relu', 1, None]; options are told apart by type: write 1"),
+        (True, "told apart by type: write 1"),
+        ("None", "told apart by type: write None"),
+    ],
+)
+def test_values_that_are_no_option(value, words):
+    with pytest.raises(SpaceError) as error:
+        Choice(["relu", 1, None]).check(value, "parameter 'act'")
+    assert words in str(error.value)

@@ -1,0 +1,172 @@
+"""A whole number: round trips, even cells, what it takes for a whole number and what it refuses."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dale import Int, SpaceError
+
+MOST, LARGEST, LARGEST_LOG = 2**50, 2**53, 2**44
+
+
+def encoded(p, value):
+    """The value comes back from its coordinates, which lie in the cube and come back from themselves."""
+    u = p.encode(value)
+    assert u.shape == (p.width,)
+    assert np.all((u >= 0) & (u <= 1))
+    back = p.decode(u)
+    assert type(back) is int
+    assert back == value
+    assert p.encode(p.decode(u)).tolist() == u.tolist()
+    return u
+
+
+@settings(deadline=None, derandomize=True, max_examples=500)
+@given(lower=st.integers(-LARGEST, LARGEST), span=st.integers(0, MOST - 1), where=st.fractions(0, 1), data=st.data())
+def test_round_trip(lower, span, where, data):
+    p = Int(lower, min(lower + span, LARGEST), step=1)
+    encoded(p, p.lower + math.floor(where * (p.upper - p.lower)))
+    encoded(p, p.upper)
+    u = data.draw(st.floats(0, 1))
+    assert p.lower <= p.decode(np.full(p.width, u)) <= p.upper
+
+
+@settings(deadline=None, derandomize=True, max_examples=500)
+@given(ends=st.lists(st.integers(1, LARGEST_LOG), min_size=2, max_size=2), where=st.floats(0, 1))
+def test_round_trip_on_a_log_scale(ends, where):
+    p = Int(*sorted(ends), log=True)
+    for value in {p.lower, p.upper, max(p.upper - 1, p.lower), p.decode(np.full(p.width, where))}:
+        encoded(p, value)
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(lower=st.integers(-1000, 1000), n=st.integers(2, 50), step=st.integers(1, 100), rest=st.integers(0, 99))
+def test_round_trip_in_steps(lower, n, step, rest):
+    p = Int(lower, lower + (n - 1) * step + rest % step, step=step)
+    assert p.cardinality == n
+    us = [encoded(p, lower + k * step)[0] for k in range(n)]
+    assert us == sorted(set(us))
+    assert p.slope(lower)[0] == pytest.approx((us[1] - us[0]) / step)
+
+
+def test_bounds_bit_for_bit():
+    """10^5 random ranges of any size, linear and logarithmic: no place leads out of them, their ends are reached."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, 50, 100_000)
+    lowers = rng.integers(-(2**52), 2**52, 100_000) >> rng.integers(0, 52, 100_000)
+    places = rng.random((100_000, 2))
+    for lower, size, us in zip(lowers.tolist(), sizes.tolist(), places.tolist(), strict=True):
+        upper = lower + 2**size - 1 + size % 2
+        p = Int(lower, upper)
+        for u in us if p.width else ():
+            assert lower <= p.decode([u]) <= upper
+        if p.width:
+            assert p.decode([0.0]) == lower
+            assert p.decode([1.0]) == upper
+    for a, b, us in zip(*(2 ** (44 * rng.random((2, 20_000)))).astype(int).tolist(), places.tolist(), strict=False):
+        p = Int(min(a, b), max(a, b), log=True)
+        for u in (*us, 0.0, 1.0, 1 - 2**-53) if p.width else ():
+            assert p.lower <= p.decode([u]) <= p.upper
+
+
+def test_every_value_has_as_much_of_the_cube():
+    p = Int(-2, 4)
+    values = [p.decode(np.array([u])) for u in (np.arange(700) + 0.5) / 700]
+    assert values == sorted(values)
+    assert [values.count(k) for k in range(-2, 5)] == [100] * 7
+    assert p.encode(-2).tolist() == [0.5 / 7]
+    assert p.encode(1).tolist() == [0.5]
+
+
+def test_a_log_scale_by_hand():
+    """The cell of x reaches from x - 1/2 to x + 1/2, and x is on the logarithmic line between."""
+    p = Int(1, 100, log=True)
+    span = math.log(100.5 / 0.5)
+    for x in (1, 2, 10, 99, 100):
+        assert p.encode(x)[0] == pytest.approx(math.log(x / 0.5) / span, rel=1e-14)
+        for edge, value in ((x - 0.499, x), (x + 0.499, x), (x + 0.501, min(x + 1, 100))):
+            assert p.decode(np.array([math.log(edge / 0.5) / span])) == value
+    assert p.slope(10)[0] == pytest.approx(1 / (10 * span))
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_two_values(log):
+    p = Int(1, 2, log=log)
+    assert (p.width, p.cardinality) == (1, 2)
+    assert {p.decode(np.array([u])) for u in (0.0, 0.1)} == {1}
+    assert {p.decode(np.array([u])) for u in (0.9, 1.0)} == {2}
+    assert abs(encoded(p, 1)[0] - encoded(p, 2)[0]) > 0.3
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_snap_is_encode_of_decode(log):
+    p, U = Int(3, 40, log=log), np.random.default_rng(0).random((500, 1))
+    U[:2] = [[0.0], [1.0]]
+    np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])
+    np.testing.assert_array_equal([p.place(k) for k in range(38)], [p.encode(3 + k) for k in range(38)])
+
+
+@pytest.mark.parametrize("p", [Int(7, 7), Int(7, 7, log=True), Int(2**53, 2**53), Int(3, 3, step=5)])
+def test_one_value_is_fixed(p):
+    assert (p.width, p.cardinality) == (0, 1)
+    assert encoded(p, p.lower).shape == p.slope(p.lower).shape == (0,)
+    assert p.decode(np.empty(0)) == p.lower
+    assert p.snap(np.empty((5, 0))).shape == (5, 0)
+
+
+@pytest.mark.parametrize("number", [3, 3.0, np.int64(3), np.uint8(3), np.float32(3), np.array(3), Fraction(3)])
+def test_what_is_a_whole_number(number):
+    p = Int(1, number)
+    assert p == Int(1, 3)
+    assert type(p.upper) is int
+    assert type(p.check(number, "n")) is int
+
+
+@pytest.mark.parametrize("number", [True, np.True_, "3", None, 1j, [3], np.array([3])])
+def test_what_is_no_number(number):
+    with pytest.raises(TypeError, match=r"parameter 'n' must be a whole number, got"):
+        Int(1, 5).check(number, "parameter 'n'")
+    with pytest.raises(TypeError, match=r"upper bound must be a whole number, got"):
+        Int(1, number)
+
+
+@pytest.mark.parametrize("number", [2.5, math.nan, math.inf, -math.inf, Fraction(5, 2), np.float32(0.1)])
+def test_what_is_no_whole_number(number):
+    with pytest.raises(SpaceError, match=r"parameter 'n' must be a whole number, got .*; round it, or use dale\.Float"):
+        Int(-5, 5).check(number, "parameter 'n'")
+    with pytest.raises(SpaceError, match=r"lower bound must be a whole number, got"):
+        Int(number, 5)
+
+
+@pytest.mark.parametrize("value", [0, 11, -1, 10**400], ids=["below", "above", "negative", "huge"])
+def test_values_outside(value):
+    with pytest.raises(SpaceError, match=r"n = .* is outside its bounds \[1, 10\]; leave the point out"):
+        Int(1, 10).check(value, "n")
+
+
+def test_values_between_steps():
+    with pytest.raises(SpaceError, match=r"n = 6 is not one of 1, 4, \.\.\.; the nearest below is 4"):
+        Int(1, 10, step=3).check(6, "n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"lower": 5, "upper": 1}, "bounds are reversed, got [5, 1]; wanted lower < upper: [1, 5]"),
+        ({"lower": 0, "upper": 2**53 + 1}, "upper bound must be within 2**53 of zero, got 9007199254740993"),
+        ({"lower": 0, "upper": 2**50}, "holds 1125899906842625 whole numbers, wanted at most 2**50; use dale.Float"),
+        ({"lower": 0, "upper": 5, "log": True}, "needs lower >= 1, got [0, 5]; raise the lower bound or use log=False"),
+        ({"lower": 1, "upper": 2**44 + 1, "log": True}, "needs upper <= 2**44, got 17592186044417; use dale.Float"),
+        ({"lower": 1, "upper": 9, "log": True, "step": 2}, "takes no step, got step=2; use one of the two"),
+        ({"lower": 1, "upper": 9, "step": 0}, "step must be at least 1, got 0"),
+        ({"lower": 1, "upper": 9, "step": 9}, "a step of 9 leaves one value of [1, 9]"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, words):
+    with pytest.raises(SpaceError) as error:
+        Int(**arguments)
+    assert words in str(error.value)
