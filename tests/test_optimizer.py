@@ -1,13 +1,15 @@
 import pickle
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 import dale
 from dale.bench.functions import get
-from dale.methods import History, Memory
+from dale.methods import History
+from dale.methods.memory import Memory
 from dale.trial import Source, State
 
 BOX = [(-5, 10), (0, 15)]
@@ -479,3 +481,32 @@ class TestSpacesOfAnyKind:
         np.testing.assert_array_equal(trial.point, space.point(left))
         with pytest.raises(dale.SpaceExhausted):
             optimizer.ask()
+
+
+def test_several_threads_may_ask_and_tell_one_optimizer():
+    """No id twice, no proposal twice, nothing lost; switched as often as Python can."""
+    optimizer = dale.Optimizer([(0, 1), (0, 1)], seed=0)
+    interval = sys.getswitchinterval()
+    errors = []
+
+    def work():
+        try:
+            for _ in range(8):
+                trial = optimizer.ask()
+                optimizer.tell(trial, float(np.sum(trial.x)))
+        except Exception as error:
+            errors.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+    assert [t.id for t in optimizer.history] == list(range(24))
+    assert len({tuple(t.x) for t in optimizer.history}) == 24
+    assert all(t.value == float(np.sum(t.x)) for t in optimizer.history)

@@ -100,15 +100,8 @@ def log_h_at(u: float) -> tuple[float, float]:
 
 def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
     """log EI; minus infinity where nothing can be gained for certain."""
-    if np.ndim(mean) == 0 and spread > 0:
-        sigma = float(spread)
-        t = min(max((best - float(mean)) / sigma, -FARTHEST), FARTHEST)
-        level, phi_over_h = log_h_at(t)
-        return Acquisition(
-            np.array(math.log(sigma) + level),
-            np.array(-phi_over_h / sigma),
-            np.array((1 - t * phi_over_h) / sigma),
-        )
+    if np.ndim(mean) == 0:
+        return Acquisition(*map(np.array, _to_second_order(best - float(mean), float(spread))[:3]))
     mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
     gain = best - mean
     sure, safe, u = _in_spreads(gain, spread)
@@ -141,7 +134,7 @@ def _to_second_order(gain: float, spread: float) -> tuple[float, float, float, f
         bend = w * (2 - 18 * w) - 1
     else:
         bend = math.exp(-0.5 * u * u - LOG_SQRT_2PI - level) - p * p
-    unit = spread * spread or TINY
+    unit = max(spread * spread, TINY)
     return (
         math.log(spread) + level,
         -p / spread,

@@ -132,9 +132,13 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
     try:
         return optimizer.tell(trial, value)
     except (TypeError, ValueError):
-        if np.ndim(value) > 0 and np.size(value) > 1 and optimizer.best is None:
+        if _is_several(value) and optimizer.best is None:
             raise  # several objectives, seen at once: nothing is lost by saying so
         return optimizer.fail(trial, f"the objective returned {value!r}")
+
+
+def _is_several(value: Any) -> bool:
+    return (isinstance(value, np.ndarray) and value.size > 1) or (isinstance(value, list | tuple) and len(value) > 1)
 
 
 def _check_budget(budget: Any) -> int:

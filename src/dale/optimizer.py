@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from numbers import Integral, Real
+from threading import RLock
 from typing import Any, overload
 
 import numpy as np
@@ -16,8 +17,10 @@ from scipy.spatial.distance import cdist
 from dale.arrays import Matrix, Vector
 from dale.design import far_from
 from dale.errors import SpaceExhausted, TrialError
-from dale.methods import History, Ledger, Memory, Method, default
+from dale.methods import History, Method, default
 from dale.methods.global_local import NOTHING
+from dale.methods.history import Ledger
+from dale.methods.memory import Memory
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
@@ -49,6 +52,13 @@ class Optimizer:
         self._trials: list[Trial] = []
         self._ledger = Ledger(self.space.dimension)
         self._memory = Memory()
+        self._lock = RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=RLock())
 
     def __repr__(self) -> str:
         told = len(self._told())
@@ -61,9 +71,9 @@ class Optimizer:
     def ask(self, n: int | None = None, *, at: Any = None) -> Trial | list[Trial]:
         """The next trial, or a list of ``n`` different ones.
 
-        Trials that were asked and not yet told are taken into account, so any number of workers may ask. A finite space
-        may hold fewer than ``n`` points that were not asked before: then the list is shorter, and where there is none
-        left, ``SpaceExhausted`` is raised.
+        Trials that were asked and not yet told are taken into account, so any number of workers may ask, from any
+        thread. A finite space may hold fewer than ``n`` points that were not asked before: then the list is shorter,
+        and where there is none left, ``SpaceExhausted`` is raised.
 
         Args:
             n: How many trials; None for one, not in a list.
@@ -87,20 +97,26 @@ class Optimizer:
 
         Telling the same value twice changes nothing; another value is an error. A value for a failed trial is taken.
         """
-        known = self._find(trial)
-        number = _check_value(value)
-        if known.state is State.TOLD:
-            if known.value == number:
-                return known
-            raise TrialError(f"trial {known.id} was told {known.value!r} before, got {number!r}; nothing was changed")
-        return self._replace(known, state=State.TOLD, value=number, error=None)
+        with self._lock:
+            known = self._find(trial)
+            number = _check_value(value)
+            if known.state is State.TOLD:
+                if known.value == number:
+                    return known
+                raise TrialError(
+                    f"trial {known.id} was told {known.value!r} before, got {number!r}; nothing was changed"
+                )
+            return self._replace(known, state=State.TOLD, value=number, error=None)
 
     def fail(self, trial: Trial | int, error: str = "") -> Trial:
         """Record that a trial could not be evaluated; its neighbourhood is avoided from now on."""
-        known = self._find(trial)
-        if known.state is State.TOLD:
-            raise TrialError(f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed")
-        return self._replace(known, state=State.FAILED, error=str(error))
+        with self._lock:
+            known = self._find(trial)
+            if known.state is State.TOLD:
+                raise TrialError(
+                    f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed"
+                )
+            return self._replace(known, state=State.FAILED, error=str(error))
 
     def add(self, params: Any, value: Any) -> Trial:
         """Record an evaluation that was made elsewhere."""
@@ -141,17 +157,17 @@ class Optimizer:
         errors = [t.error.strip().splitlines()[-1] for t in self._trials if t.error and t.error.strip()]
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
-    @one_blas_thread()
     def _ask(self) -> Trial:
-        if self._exhausted():
-            raise SpaceExhausted(
-                f"all {self.space.cardinality} points of the space have been asked, there is no other; "
-                "tell those that are out and take the result, or make the space larger"
-            )
-        history = self._ledger.history()
-        point, reason = self.method.propose(history, self.seed, self._memory)
-        point, reason = self._distinct(self.space.snap(point), reason, history)
-        return self._record(self.space.decode(point), point, reason)
+        with one_blas_thread(), self._lock:
+            if self._exhausted():
+                raise SpaceExhausted(
+                    f"all {self.space.cardinality} points of the space have been asked, there is no other; "
+                    "tell those that are out and take the result, or make the space larger"
+                )
+            history = self._ledger.history()
+            point, reason = self.method.propose(history, self.seed, self._memory)
+            point, reason = self._distinct(self.space.snap(point), reason, history)
+            return self._record(self.space.decode(point), point, reason)
 
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
@@ -190,9 +206,10 @@ class Optimizer:
         return point
 
     def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
-        trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
-        self._trials.append(trial)
-        self._ledger.write(trial)
+        with self._lock:
+            trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
+            self._trials.append(trial)
+            self._ledger.write(trial)
         return trial
 
     def _find(self, trial: Trial | int) -> Trial:
@@ -262,14 +279,17 @@ def _value(trial: Trial) -> float:
 
 def _check_value(value: Any) -> float:
     """The value as a float, if it is one finite real number."""
-    if isinstance(value, np.ndarray) and value.size == 1:
+    if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
         value = value.reshape(()).item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
             f"the value of a trial must be one real number, got {value!r}; dale minimises one objective "
             "(for several see Optuna or BoTorch), and an evaluation without a value is told with fail(trial, why)"
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         raise ValueError(
             f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dale
-from dale.methods import History, Ledger, Proposal
+from dale.methods import History, Proposal
 from dale.methods import history as module
+from dale.methods.history import Ledger
 from dale.trial import Reason, Source, State, Trial
 
 SCALES = (None, 0.5, 0.25)

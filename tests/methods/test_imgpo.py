@@ -15,9 +15,9 @@ from scipy.spatial.distance import cdist
 
 import dale
 from dale.bench.functions import get
-from dale.methods import Memory
 from dale.methods.history import History
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
+from dale.methods.memory import Memory
 from dale.trial import Source, State
 
 

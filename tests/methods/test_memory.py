@@ -3,7 +3,8 @@
 import numpy as np
 
 import dale
-from dale.methods import Memory, Proposal
+from dale.methods import Proposal
+from dale.methods.memory import Memory
 from dale.regions.trust import LifeOfRegions
 from dale.trial import Reason, Source
 

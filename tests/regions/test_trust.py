@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dale.regions import trust
 from dale.regions.ball import Ball
 from dale.regions.taylor import TaylorModel
 from dale.regions.trust import (
@@ -287,7 +288,7 @@ class TestLife:
         assert states(early) == before
 
     def test_what_is_known_is_not_replayed(self, monkeypatch):
-        """Only the trials since the last time, and those from the first pending one on."""
+        """From the last remembered state before the first trial that is new or has changed."""
         replayed, after = [], TrustRegions.after
 
         def noted(self, trial, trials, patience=PATIENCE):
@@ -295,6 +296,7 @@ class TestLife:
             return after(self, trial, trials, patience)
 
         monkeypatch.setattr(TrustRegions, "after", noted)
+        monkeypatch.setattr(trust, "STRIDE", 2)
         life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
         pending = dataclasses.replace(trials[3], state=State.PENDING, value=None)
         seen = []
@@ -308,7 +310,7 @@ class TestLife:
             replayed.clear()
             life.now(now)
             seen.append([*replayed])
-        assert seen == [[0, 1], [2], [3, 4], [3, 4], [3, 4]]
+        assert seen == [[0, 1], [2], [2, 3, 4], [4], [2, 3, 4]]
 
 
 def bowl(X):

@@ -53,7 +53,7 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "even-competition": partial(_global, keep_on=1.0, turn_aside=1.0),
     "no-surprise": _never_surprised,
     "no-compression": partial(_global, compress=False),
-    "few-observations": partial(_global, most=128),
+    "few-observations": partial(_global, most=32),
 }
 
 # Smooth and rugged, none with its minimum in the middle of the box or in line with the axes.

@@ -92,6 +92,8 @@ class Posterior:
 
     def with_prior(self, prior: Prior) -> Posterior:
         """The same observations under another mean and variance: the factor stays."""
+        if prior == self.prior:
+            return self
         return Posterior(self.kernel, self.points, self.values, self.factor, prior)
 
     def extended(self, x: Vector, y: float) -> Posterior:

@@ -7,9 +7,8 @@ from dale.acquisition import AcquisitionFunction, log_expected_improvement, lowe
 from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
 from dale.methods.bayes import BayesianOptimization
 from dale.methods.global_local import GlobalLocal
-from dale.methods.history import History, Ledger
+from dale.methods.history import History
 from dale.methods.imgpo import IMGPO
-from dale.methods.memory import Memory
 from dale.methods.method import Method, Proposal
 from dale.regions import RegionFinder
 
@@ -18,8 +17,6 @@ __all__ = [
     "BayesianOptimization",
     "GlobalLocal",
     "History",
-    "Ledger",
-    "Memory",
     "Method",
     "Proposal",
     "default",

@@ -60,10 +60,10 @@ TURN_ASIDE = 1e-2
 TURNS = 3  # one of so many is global while local steps promise little
 NOTHING = 1e-14  # of the spread of the better half of the values: a promise below it is none
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
-MOST = 768  # observations that the global model sees at most, less one for each pending point ...
+MOST = 768  # observations that the global model sees at most, less one for each pending point: less time for each ...
 FEWEST = 256  # ... though no fewer than this
+MOST_PENDING = 128  # pending points that it sees
 CHUNK = 128  # observations thinned at once
-MOST_PENDING = 128  # of these
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
 TOP = Tolerance(slope=1e-6, gain=1e-10)  # of a climb; points are rounded anyway
@@ -206,6 +206,8 @@ class Valleys:
                 return None
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
+            if not at_the_best and self.regions.inside(step.point[None, :])[0]:
+                return None  # it has led into a finished valley
             region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
         return (i, step) if self._may_be_asked(step.point, region.radius) else None
 
@@ -217,10 +219,9 @@ class Valleys:
     def _may_be_asked(self, point: Vector, radius: float) -> bool:
         """Whether a step is in no closed ball, and apart from failures and from what is being evaluated."""
         pending, failed = self.history.pending, self.history.X[~self.history.told]
-        near = np.vstack([pending, self.X]) if len(pending) else pending  # one after the other, steps may be tiny
         return bool(
             apart(point[None, :], failed, min(APART_FAILED, radius / 8))[0]
-            and apart(point[None, :], near, APART_PENDING)[0]
+            and apart(point[None, :], pending, APART_PENDING)[0]
             and not self.regions.inside(point[None, :])[0]
         )
 
@@ -253,7 +254,7 @@ class Landscape:
     regions: TrustRegions
     scale: Scale
     rng: np.random.Generator
-    _seen: list[tuple[Posterior, Vector]] = field(default_factory=list)
+    _seen: list[tuple[Posterior, Vector]] = field(init=False, default_factory=list)
 
     @property
     def previous(self) -> float | None:
@@ -275,7 +276,10 @@ class Landscape:
         """Where the search looks first, (m, d)."""
         incumbent = self.history.X[np.nanargmin(self.history.y)]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
-        return starts[~self.regions.inside(starts)]
+        starts = starts[~self.regions.inside(starts)]
+        if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
+            starts = starts[apart(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
+        return starts
 
     @cached_property
     def best(self) -> float:
@@ -334,7 +338,7 @@ class Landscape:
         return float(np.max(self._levels(posterior), initial=-math.inf))
 
     def _levels(self, posterior: Posterior) -> Vector:
-        """Log EI at the starting points, (m,); of the last few models, for it is asked for again and again."""
+        """Log EI at the starting points, (m,); remembered, for it is asked for again and again."""
         for model, levels in self._seen:
             if model is posterior:
                 return levels

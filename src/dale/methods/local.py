@@ -3,8 +3,8 @@
 Log EI as everywhere else: the spread of the model makes steps that improve its geometry attractive by themselves. The
 search starts at the minimum of the mean (Newton on a polynomial) and at the best of many random points. After a
 failure, every other step goes to the minimum of the mean itself: where little is left to gain, a spread of twice as
-much leads log EI astray again and again. Where the model is all but certain much farther out (a linear or quadratic
-function, seen with redundant points) the box is the cube.
+much leads log EI astray again and again. So does a step of which the model is all but certain; and where it is so much
+farther out (a linear or quadratic function, seen with redundant points) the box is the cube.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class LocalModel:
         target = best - float(y[centre])
         if leap is not None:
             z, lowest = leap
-        elif region.failures % 2 == 0 or not lowest < 0:
+        elif not certain and (region.failures % 2 == 0 or not lowest < 0):
             start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
             tops, promises = climb(
                 model.predict_with_curvatures, target, np.array([z, start]), lower, upper, tolerance=ROUGH

@@ -42,7 +42,7 @@ from dale.descent import Surface
 
 MOST_TERMS = 90  # the degree is the largest with no more monomials ...
 MOST_DEGREE = 6  # ... and no larger than this, though at least 2
-MOST_POINTS = 120  # the nearest
+MOST_POINTS = 120  # the nearest; more where a quadratic has more terms
 FLAT = 1e3  # standard deviation of the linear weights, in units of s
 RHOS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # radii of convergence, in sides of the cube
 FAR_RHOS = (12.8, 100.0, 1e4)  # a plain quadratic, for all the cube can tell
@@ -234,7 +234,7 @@ class TaylorModel:
         r = np.sqrt(np.sum(Z * Z, axis=1))
         # Nearest first: the rows of the system fall in size, as a stable factorization of badly scaled rows wants it.
         use = np.argsort(r, kind="stable")
-        use = use[r[use] > SAME][:MOST_POINTS]
+        use = use[r[use] > SAME][: max(MOST_POINTS, n_terms(d, 2) * 3 // 2)]
         Z, r, v = Z[use], r[use], y[use] - value
         degree = min(affordable_degree(d), most_degree)
         terms = monomials(d, degree)

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from operator import is_
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from dale.trial import LocalStep, State, Trial
 FIRST_RADIUS = 0.12
 LARGEST_RADIUS = 0.5
 LEAST_RADIUS = 1e-8
+STRIDE = 64  # trials between remembered states
 PATIENCE = 3  # failures in a row before the radius is halved
 GOOD, POOR = 0.5, 0.1  # r
 AT_THE_FACE, SHORT, VERY_SHORT = 0.99, 0.5, 0.3  # lengths of a step, in radii
@@ -130,27 +129,26 @@ class TrustRegions:
 
 
 class LifeOfRegions:
-    """``TrustRegions.of``, remembering what the trials before the first pending one have made of the regions."""
+    """``TrustRegions.of``, remembering what came of the trials that have not changed since."""
 
     def __init__(self) -> None:
-        self._trials: list[Trial] = []
+        self._trials: Sequence[Trial] = ()
         self._patience = PATIENCE
-        self._regions = TrustRegions()
+        self._after = [TrustRegions()]  # after none, ``STRIDE``, twice as many trials, ...
 
     def now(self, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
         """The regions after all trials."""
-        known = self._trials
-        if patience != self._patience or len(known) > len(trials) or not all(map(is_, known, trials)):
-            known, self._patience, self._regions = [], patience, TrustRegions()
-        for trial in islice(trials, len(known), None):
-            if trial.state is State.PENDING:
-                break
-            known.append(trial)
-            self._regions = self._regions.after(trial, trials, patience)
-        self._trials = known
-        regions = self._regions
-        for trial in islice(trials, len(known), None):
-            regions = regions.after(trial, trials, patience)
+        same = 0
+        if patience == self._patience:
+            changed = (i for i, (old, new) in enumerate(zip(self._trials, trials, strict=False)) if old is not new)
+            same = next(changed, min(len(self._trials), len(trials)))
+        self._trials, self._patience = trials, patience
+        del self._after[same // STRIDE + 1 :]
+        regions, begin = self._after[-1], STRIDE * (len(self._after) - 1)
+        for i in range(begin, len(trials)):
+            regions = regions.after(trials[i], trials, patience)
+            if (i + 1) % STRIDE == 0:
+                self._after.append(regions)
         return regions
 
 

@@ -1,0 +1,278 @@
+"""What no objective may do to a run, however badly it behaves: ``watched`` checks the same invariants in each.
+
+The bounded form runs by default. ``DALE_FULL=1 pytest tests/test_hostile.py`` runs all of it: 2 and 6 variables, 60
+evaluations and 20 seeds for each objective, which takes about an hour.
+"""
+
+import itertools
+import math
+import os
+import time
+
+import numpy as np
+import pytest
+
+import dale
+from dale.errors import SpaceError
+from dale.trial import Source, State
+from hostile import AS_VALUES, BRANIN, FLAT, HART6, NO_VALUES, Pressed, Sometimes, bowl, watched
+
+FULL = os.environ.get("DALE_FULL") == "1"
+SEEDS = range(20 if FULL else 1)
+FUNCTIONS = (BRANIN, HART6) if FULL else (BRANIN,)
+DIMENSIONS = (2, 6) if FULL else (2,)
+BUDGET = 60 if FULL else 25
+EXTREME = float(np.finfo(float).max)
+
+
+def cube(dimension):
+    return [(0.0, 1.0)] * dimension
+
+
+KINDS = list(NO_VALUES)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+@pytest.mark.parametrize("kind", KINDS)
+class TestEvaluationsWithoutAValue:
+    """Promises 8 and 9."""
+
+    def test_sometimes(self, kind, function, seed):
+        fun = Sometimes(function.fun, NO_VALUES[kind], 0.2, seed)
+        result = watched(fun, function.bounds, BUDGET, seed)
+        failed = [t for t in result.history if t.state is State.FAILED]
+        assert len(failed) == fun.spoiled > 0
+        assert len(result.func_vals) == BUDGET - fun.spoiled
+        assert result.fun >= function.minimum - 1e-12
+        assert all(t.error and np.isfinite(t.x).all() for t in failed)
+
+    def test_always(self, kind, function, seed):
+        fun = Sometimes(function.fun, NO_VALUES[kind], 1.0, seed)
+        result = watched(fun, function.bounds, BUDGET, seed)
+        assert (result.x, result.fun, result.success, result.status) == (None, None, False, 3)
+        assert all(t.state is State.FAILED for t in result.history)
+
+
+def test_a_list_that_is_no_array_fails_one_evaluation():
+    """Promise 8; as the very first value it is refused, like any other list of several values."""
+    values = iter([1.0, [1.0, [2.0, 3.0]], 0.5])
+    result = watched(lambda x: next(values), cube(2), 3, 0)
+    assert [t.state for t in result.history] == [State.TOLD, State.FAILED, State.TOLD]
+
+
+def test_the_traceback_of_an_evaluation_that_raised_and_its_point_are_kept():
+    """Promise 9."""
+    asked = []
+
+    def fun(x):
+        asked.append(x.tolist())
+        raise ZeroDivisionError("in the heart of the solver")
+
+    result = watched(fun, cube(2), 5, 0)
+    for trial, x in zip(result.history, asked, strict=True):
+        assert trial.x.tolist() == x
+        assert 'raise ZeroDivisionError("in the heart of the solver")' in trial.error  # the line of the source
+        assert trial.error.startswith("Traceback")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("probability", [0.2, 1.0])
+@pytest.mark.parametrize("kind", AS_VALUES)
+def test_unusual_values_are_values(kind, probability, seed):
+    """Promise 8."""
+    for function in FUNCTIONS:
+        result = watched(Sometimes(function.fun, AS_VALUES[kind], probability, seed), function.bounds, BUDGET, seed)
+        assert len(result.func_vals) == BUDGET
+        assert all(type(t.value) is float for t in result.history)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("name", FLAT)
+def test_flat_objectives(name, dimension, seed):
+    """Promise 10; in two variables the lower part is found as well, though no slope leads there."""
+    result = watched(FLAT[name], cube(dimension), BUDGET, seed)
+    if name == "constant":
+        assert result.local_minima == ()
+    elif dimension == 2:
+        assert result.fun < max(result.func_vals)
+
+
+def regrets(function, budget, seeds, spoil=None):
+    """Final regrets, of values that the function itself gave."""
+    return [
+        watched(Sometimes(function.fun, spoil, 0.2 if spoil else 0.0, seed), function.bounds, budget, seed).fun
+        - function.minimum
+        for seed in seeds
+    ]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="6 seeds, 60 evaluations, median regret without and with outliers: Branin 2e-15 and 2.5, Hartmann 6 3e-5 "
+    "and 2.4. The outlier is the unit of all values, and no local model is sure of anything beside it",
+)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+def test_outliers_do_no_more_harm_than_ten_times(function):
+    """Promise 11; regrets below 1e-8 are equal, and the clean run has as many evaluations as come out unspoiled."""
+    budget, seeds = (60, range(20)) if FULL else (30, range(3))
+    clean = max(np.median(regrets(function, round(0.8 * budget), seeds)), 1e-8)
+    spoiled = regrets(function, budget, seeds, lambda value: 1e12)
+    assert np.median(spoiled) <= 10 * clean, (clean, spoiled)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("scale", [1e15, 1e-12, 1e-310, 1e300])
+def test_values_of_any_scale(scale, seed):
+    """Promise 12: found as well as in units of one; subnormal values have only the digits they have."""
+    for dimension in DIMENSIONS:
+        best = watched(lambda x: scale * bowl(x), cube(dimension), BUDGET, seed).fun / scale
+        assert best < (1e-10 if dimension == 2 else 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_variable_and_200_evaluations(seed):
+    """Promise 13: after the minimum is found to its last digit there is still something else to ask."""
+
+    def rippled(x):
+        return float(np.sin(20 * x[0]) + x[0])
+
+    result = watched(rippled, cube(1), 200, seed)
+    grid = np.linspace(0, 1, 100_001)
+    assert result.fun <= np.min(np.sin(20 * grid) + grid) + 1e-9
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_twenty_variables(seed):
+    """Promise 13."""
+    result = watched(bowl, cube(20), 60 if FULL else 30, seed)
+    assert result.fun < np.median(result.func_vals)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(1.0, 1.0 + 1e-12), (-1e12, 1e12), (-EXTREME, EXTREME), (0.0, 1e-320), (1e300, 1.001e300)]
+)
+def test_narrow_and_wide_ranges(lower, upper, seed):
+    """Promise 14: the minimum is found as precisely as the range has numbers, 4503 on each side of the narrowest."""
+    for dimension in DIMENSIONS:
+        result = watched(
+            lambda x: bowl((x / 2 - lower / 2) / (upper / 2 - lower / 2)), [(lower, upper)] * dimension, BUDGET, seed
+        )
+        grain = max(math.ulp(max(-lower, upper)) / (upper - lower), 1e-5)
+        assert result.fun < 100 * dimension * grain**2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("lower", "upper"), [(1e-12, 1e12), (5e-324, EXTREME)])
+def test_logarithmic_ranges(lower, upper, seed):
+    """Promise 14."""
+    for dimension in DIMENSIONS:
+        space = {f"x{i}": dale.Float(lower, upper, log=True) for i in range(dimension)}
+        width = np.log(upper) - np.log(lower)
+        result = watched(lambda x, w=width: bowl((np.log(x) - np.log(lower)) / w), space, BUDGET, seed)
+        assert result.fun < (1e-10 if dimension == 2 else 1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_every_number_of_a_range_is_asked_before_one_is_repeated(dimension):
+    """Eight floats in one range, 64 points in two of them."""
+    ulp = np.spacing(1.0)
+    watched(lambda x: bowl((x - 1) / ulp / 7), [(1.0, 1.0 + 7 * ulp)] * dimension, 8**dimension, 0)
+
+
+FACES = [(*(0.4, 0.55, 0.7)[:i], side, *(0.4, 0.55, 0.7)[i:]) for i in range(4) for side in (0.0, 1.0)]
+CORNERS = list(itertools.product((0.0, 1.0), repeat=4))
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.0])
+@pytest.mark.parametrize("optimum", FACES + CORNERS if FULL else FACES[::3] + CORNERS[::8], ids=str)
+def test_minima_on_the_boundary(optimum, slope):
+    """Promise 15: on every face and corner, whether the function falls towards it or just touches it."""
+    result = watched(Pressed(optimum, slope), cube(4), 40, 0)
+    np.testing.assert_allclose(result.x, optimum, atol=1e-6)
+    assert result.fun < 1e-12
+    if slope > 0:
+        assert all(x == c for x, c in zip(result.x, optimum, strict=True) if c in (0.0, 1.0))  # on it, not near it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal", [0.0, 1.0], ids=["pure noise", "noise of 10 %"])
+def test_no_convergence_is_claimed_on_noise(signal):
+    """Promise 16."""
+    runs, budget = (200, 60) if FULL else (4, 30)
+    claims = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(10_000 + seed)
+        result = watched(lambda x, rng=rng: signal * bowl(x) + 0.1 * rng.standard_normal(), cube(2), budget, seed)
+        claims += any(m.converged for m in result.local_minima)
+    assert claims <= 0.05 * runs
+
+
+class TestEarlierPoints:
+    """Promise 17."""
+
+    @pytest.mark.parametrize("outside", [[0.5, 1.0000001], [-1e-300, 0.5], [np.nan, 0.5], [np.inf, 0.5]])
+    def test_points_outside_are_refused_and_change_nothing(self, outside):
+        optimizer = dale.Optimizer(cube(2), seed=0)
+        with pytest.raises((SpaceError, ValueError)):
+            optimizer.add(outside, 1.0)
+        assert optimizer.history == ()
+        optimizer.add([0.0, 1.0], 1.0)  # on the boundary is inside
+
+    def test_ten_thousand(self):
+        rng = np.random.default_rng(0)
+        optimizer = dale.Optimizer(cube(6), seed=0)
+        for x in rng.random((10_000, 6)):
+            optimizer.add(x, bowl(x))
+        known = optimizer.best.value
+        begun = time.perf_counter()
+        for _ in range(3):
+            trial = optimizer.ask()
+            assert ((trial.x >= 0) & (trial.x <= 1)).all()
+            optimizer.tell(trial, bowl(trial.x))
+        assert time.perf_counter() - begun < 30  # it takes one second
+        assert optimizer.best.value < 0.1 * known
+        assert optimizer.best.reason.source is not Source.KNOWN
+
+    def test_duplicates_with_different_values_are_kept(self):
+        optimizer = dale.Optimizer(cube(2), seed=0)
+        values = [1.0, 2.0, 1.0, -3.0, 1e6]
+        for value in values:
+            optimizer.add([0.5, 0.5], value)
+        assert [t.value for t in optimizer.history] == values
+        for _ in range(12):
+            trial = optimizer.ask()
+            assert trial.x.tolist() != [0.5, 0.5]
+            optimizer.tell(trial, bowl(trial.x))
+        result = optimizer.result()
+        assert result.func_vals[:5].tolist() == values
+        assert result.fun == -3.0
+        assert len({tuple(t.x) for t in optimizer.history[5:]}) == 12
+
+
+def test_points_are_within_bounds_bit_for_bit():
+    """Promise 18: random pairs of floats of all magnitudes, neighbours among them."""
+    rng = np.random.default_rng(18)
+    for _ in range(100 if FULL else 5):
+        bounds = np.sort(random_floats(rng, (1000, 2)), axis=1)
+        near = rng.random(1000) < 0.3
+        bounds[near, 1] = np.nextafter(bounds[near, 0], np.inf)
+        bounds = bounds[(bounds[:, 0] < bounds[:, 1]) & np.isfinite(bounds).all(axis=1)]
+        space = [dale.Float(lo, hi, log=bool(lo > 0 and rng.random() < 0.5)) for lo, hi in bounds]
+        optimizer = dale.Optimizer({f"x{i}": p for i, p in enumerate(space)}, seed=int(rng.integers(1000)))
+        X = [optimizer.ask().x for _ in range(3)]
+        edges = (0.0, 5e-324, 2.0**-53, 0.5, np.nextafter(1.0, 0.0), 1.0)
+        X += [optimizer.space.as_array(optimizer.space.decode(np.full(len(space), u))) for u in edges]
+        assert (bounds[:, 0] <= X).all()
+        assert (bounds[:, 1] >= X).all()
+        assert (X[3] == bounds[:, 0]).all()
+        assert (X[-1] == bounds[:, 1]).all()
+
+
+def random_floats(rng, shape):
+    """Any finite float: random bits."""
+    values = rng.integers(0, 2**64, shape, dtype=np.uint64, endpoint=False).view(np.float64)
+    return np.where(np.isfinite(values), values, 1.0)
