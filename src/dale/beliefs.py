@@ -20,7 +20,7 @@ class Beliefs(NamedTuple):
     spread_curvature: np.ndarray
 
 
-def of_root(variance: Vector, slope: Matrix, curvature: np.ndarray) -> tuple[Vector, Matrix, np.ndarray]:
+def root_of_variance(variance: Vector, slope: Matrix, curvature: np.ndarray) -> tuple[Vector, Matrix, np.ndarray]:
     """Root of a variance with its derivatives, from HALF of those of the variance: q' / s, (q'' - s' s'^T) / s.
 
     Where the variance is 0 the root has a kink: no derivatives.

@@ -289,7 +289,7 @@ def _check_value(value: Any) -> float:
     try:
         number = float(value)
     except OverflowError:  # an integer beyond all floats
-        number = math.inf if value > 0 else -math.inf
+        number = math.inf
     if not math.isfinite(number):
         raise ValueError(
             f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dale.arrays import Matrix, Vector
-from dale.beliefs import Beliefs, of_root
+from dale.beliefs import Beliefs, root_of_variance
 from dale.gp.cholesky import Factor
 from dale.kernels import StationaryKernel
 
@@ -142,7 +142,7 @@ class Posterior:
         V = v[:, m:].reshape(n, m, d).transpose(1, 2, 0)  # J' L^-T
         # variance = s2 (1 - k' K^-1 k), so half of its derivatives are -s2 J' K^-1 k and -s2 (J' K^-1 J + w k'').
         s2 = self.prior.variance
-        spread, spread_slope, spread_curvature = of_root(
+        spread, spread_slope, spread_curvature = root_of_variance(
             s2 * (1 - np.sum(v[:, :m] ** 2, axis=0)),
             -s2 * (w.T[:, None, :] @ J)[:, 0],
             -s2 * (V @ V.transpose(0, 2, 1) + self.kernel.curvatures(A, self.points, k, w.T)),

@@ -37,7 +37,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgeqrf
 
 from dale.arrays import Matrix, Vector
-from dale.beliefs import Beliefs, of_root
+from dale.beliefs import Beliefs, root_of_variance
 from dale.descent import Surface
 
 MOST_TERMS = 90  # the degree is the largest with no more monomials ...
@@ -290,7 +290,7 @@ class TaylorModel:
         v = features @ self.root
         by_feature = v @ self.root.T  # half of the variance's slope by the features, over s^2
         J = slopes.transpose(0, 2, 1) @ self.root  # (m, d, p)
-        spread, spread_slope, spread_curvature = of_root(
+        spread, spread_slope, spread_curvature = root_of_variance(
             np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE),
             (by_feature[:, None, :] @ slopes)[:, 0],
             J @ J.transpose(0, 2, 1) + self.terms.curvatures(features, by_feature),
