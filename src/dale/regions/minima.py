@@ -21,6 +21,7 @@ from dale.regions.quadratic_fit import QuadraticFit, n_unknowns
 
 BELIEVED = 0.1  # leave-one-out error over the range of the values in the ball
 CONVERGED = 1e-9  # what is left to gain, over the range of the better three quarters: huge values say nothing
+CHUNK = 256  # observations looked at together, so that memory stays in bounds
 SPARE = 2  # points beyond the unknowns: with fewer, leaving one out says nothing
 
 
@@ -39,15 +40,15 @@ def local_minima(X: Matrix, y: Vector) -> tuple[CubeMinimum, ...]:
     least = n_unknowns(d) + SPARE
     if n < least or np.ptp(y) == 0:
         return ()
-    distances = cdist(X, X)
-    nearest = np.argsort(distances, axis=1, kind="stable")
     found = []
-    for i in range(n):
-        if y[i] > np.min(y[nearest[i, :least]]):
-            continue
-        minimum = _best_ball(X, y, nearest[i], distances[i], least)
-        if minimum is not None:
-            found.append(minimum)
+    for begin in range(0, n, CHUNK):
+        distances = cdist(X[begin : begin + CHUNK], X)
+        farthest = np.partition(distances, least - 1, axis=1)[:, least - 1 : least]  # of the nearest ``least``
+        lowest = np.min(np.where(distances <= farthest, y, np.inf), axis=1)
+        for i in np.flatnonzero(y[begin : begin + CHUNK] <= lowest):
+            minimum = _best_ball(X, y, np.argsort(distances[i], kind="stable"), distances[i], least)
+            if minimum is not None:
+                found.append(minimum)
     kept: list[CubeMinimum] = []
     for minimum in sorted(found, key=lambda m: m.fit.minimum + m.fit.leave_one_out_error):
         if not any(minimum.fit.ball.overlaps(other.fit.ball) for other in kept):
