@@ -39,10 +39,7 @@ def test_named_parameters():
 
 
 def test_a_mixed_space():
-    """A separable function of a real number, a whole one and an option, within 60 evaluations.
-
-    Four seeds of five must find it: the methods do not know yet that proposals are rounded (19 of the first 20 do).
-    """
+    """A separable function of a real number, a whole one and an option, within 60 evaluations: four seeds of five."""
     space = {
         "rate": dale.Float(1e-5, 1e-1, log=True),
         "depth": dale.Int(1, 12),

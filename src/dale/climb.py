@@ -16,8 +16,8 @@ def climb(
     believe: Callable[[Matrix], Beliefs],
     target: float,
     starts: Matrix,
-    lower: Vector,
-    upper: Vector,
+    lower: Vector | Matrix,
+    upper: Vector | Matrix,
     *,
     tolerance: Tolerance,
     steps: int = 30,
@@ -28,8 +28,8 @@ def climb(
         believe: The model.
         target: The value to improve on.
         starts: Starting points.
-        lower: Of the box, (d,).
-        upper: Of the box, (d,).
+        lower: Of the box, (d,), or of a box for each, (m, d).
+        upper: The same.
         tolerance: When to stop.
         steps: At most so many.
 

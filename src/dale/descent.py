@@ -54,8 +54,8 @@ class Tolerance(NamedTuple):
 def descend(
     function: Callable[[Matrix], Surface],
     starts: Matrix,
-    lower: Vector,
-    upper: Vector,
+    lower: Vector | Matrix,
+    upper: Vector | Matrix,
     *,
     tolerance: Tolerance,
     steps: int = 30,
@@ -65,8 +65,8 @@ def descend(
     Args:
         function: What it is at points (m, d); where it is not finite nothing moves.
         starts: Starting points.
-        lower: Of the box, (d,).
-        upper: Of the box, (d,).
+        lower: Of the box, (d,), or of a box for each, (m, d).
+        upper: The same.
         tolerance: When to stop.
         steps: At most so many.
 
@@ -76,9 +76,10 @@ def descend(
     ends = np.clip(starts, lower, upper)
     here = function(ends)
     values = here.value.copy()
-    side = np.maximum(upper - lower, TINY)
     on = np.flatnonzero(np.isfinite(values))  # the points that are still moving
     X, here = ends[on], here.at(on)
+    lower, upper = (np.broadcast_to(face, ends.shape)[on] for face in (lower, upper))
+    side = np.maximum(upper - lower, TINY)
     for _ in range(steps):
         held = _leaving(X, -here.slope, lower, upper)
         downhill = np.where(held, 0.0, here.slope)
@@ -89,6 +90,7 @@ def descend(
         moving &= expected > tolerance.gain * np.abs(here.value)
         if not moving.all():
             on, X, here, step = on[moving], X[moving], here.at(moving), step[moving]
+            lower, upper, side = lower[moving], upper[moving], side[moving]
         if len(on) == 0:
             break
         X_new, there, stuck = _shortened(function, X, here, step, lower, upper)
@@ -98,11 +100,12 @@ def descend(
         X, here = X_new, there
         if not moving.all():
             on, X, here = on[moving], X[moving], here.at(moving)
+            lower, upper, side = lower[moving], upper[moving], side[moving]
     return ends, values
 
 
 def _step(
-    X: Matrix, here: Surface, held: np.ndarray, downhill: Matrix, lower: Vector, upper: Vector, side: Vector
+    X: Matrix, here: Surface, held: np.ndarray, downhill: Matrix, lower: Matrix, upper: Matrix, side: Matrix
 ) -> tuple[Matrix, Vector]:
     """The step of each point, and the decrease to first order, which is positive."""
     free = downhill
@@ -122,19 +125,19 @@ def _step(
     return step, expected
 
 
-def _leaving(X: Matrix, direction: Matrix, lower: Vector, upper: Vector) -> np.ndarray:
+def _leaving(X: Matrix, direction: Matrix, lower: Matrix, upper: Matrix) -> np.ndarray:
     """Which coordinates sit on a face that the direction points out of."""
     return ((lower >= X) & (direction < 0)) | ((upper <= X) & (direction > 0))
 
 
-def _along(slope: Matrix, side: Vector) -> Matrix:
+def _along(slope: Matrix, side: Matrix) -> Matrix:
     """A step of the first length straight down."""
     scaled = slope * side
     norm = np.sqrt(np.sum(scaled * scaled, axis=1, keepdims=True)) + TINY
     return -FIRST * scaled * side / norm
 
 
-def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Vector) -> Matrix:
+def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Matrix) -> Matrix:
     """-|A|^-1 g in the free coordinates, no longer than the box."""
     if held.any():
         curvature = np.where(held[:, :, None] | held[:, None, :], 0.0, curvature)
@@ -148,7 +151,7 @@ def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Vector
 
 
 def _shortened(
-    function: Callable[[Matrix], Surface], X: Matrix, here: Surface, step: Matrix, lower: Vector, upper: Vector
+    function: Callable[[Matrix], Surface], X: Matrix, here: Surface, step: Matrix, lower: Matrix, upper: Matrix
 ) -> tuple[Matrix, Surface, np.ndarray]:
     """Each point after the longest part of its step that pays; and which of them found none."""
     X_new = np.clip(X + step, lower, upper)
@@ -175,12 +178,12 @@ def _tried(
     waiting: np.ndarray,
     X_new: Matrix,
     there: Surface,
-    lower: Vector,
-    upper: Vector,
+    lower: Matrix,
+    upper: Matrix,
 ) -> np.ndarray:
     """Write the first part of the step that pays into ``X_new`` and ``there``; return those that wait in vain."""
     for part in parts:
-        tried = np.clip(X[waiting] + part * step[waiting], lower, upper)
+        tried = np.clip(X[waiting] + part * step[waiting], lower[waiting], upper[waiting])
         found = function(tried)
         pays = _pays(X[waiting], here.at(waiting), tried, found)
         X_new[waiting[pays]] = tried[pays]
@@ -197,7 +200,7 @@ def _pays(X: Matrix, here: Surface, tried: Matrix, found: Surface) -> np.ndarray
     return np.asarray((found.value <= here.value + ARMIJO * hoped) & (found.value < here.value))
 
 
-def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Vector, upper: Vector) -> Matrix:
+def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Matrix, upper: Matrix) -> Matrix:
     """Straight on until a coordinate meets its face, which it oversteps by a hair so that cutting off puts it there."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         room = np.where(step < 0, (lower - X) / step, np.where(step > 0, (upper - X) / step, np.inf))

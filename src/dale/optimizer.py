@@ -19,7 +19,7 @@ from dale.design import far_from
 from dale.errors import SpaceExhausted, TrialError
 from dale.methods import History, Method, default
 from dale.methods.global_local import NOTHING
-from dale.methods.history import Ledger
+from dale.methods.history import Ledger, Rounding
 from dale.methods.memory import Memory
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
@@ -50,7 +50,9 @@ class Optimizer:
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         self._trials: list[Trial] = []
-        self._ledger = Ledger(self.space.dimension)
+        free = self.space.continuous
+        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered)
+        self._ledger = Ledger(self.space.dimension, rounding)
         self._memory = Memory()
         self._lock = RLock()
 
@@ -167,7 +169,8 @@ class Optimizer:
             history = self._ledger.history()
             point, reason = self.method.propose(history, self.seed, self._memory)
             point, reason = self._distinct(self.space.snap(point), reason, history)
-            return self._record(self.space.decode(point), point, reason)
+            params = self.space.decode(point)
+            return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""

@@ -30,7 +30,7 @@ from dale.descent import Tolerance
 from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio
-from dale.methods.history import History
+from dale.methods.history import History, Rounding
 from dale.methods.local import LocalModel, Step
 from dale.methods.memory import Memory
 from dale.methods.method import Proposal
@@ -48,7 +48,7 @@ from dale.methods.observations import (
 )
 from dale.methods.standardise import Scale
 from dale.regions.ball import Ball
-from dale.regions.trust import LEAST_RADIUS, LifeOfRegions, TrustRegion, TrustRegions, closing_radius
+from dale.regions.trust import LEAST_BALL, LEAST_RADIUS, LifeOfRegions, TrustRegion, TrustRegions, closing_radius
 from dale.search import CLIMBS, Box, Found, starting_points
 from dale.seeding import generator
 from dale.trial import ClosedRegion, LocalStep, Reason, Source
@@ -63,6 +63,7 @@ THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global
 MOST = 768  # observations that the global model sees at most, less one for each pending point: less time for each ...
 FEWEST = 256  # ... though no fewer than this
 MOST_PENDING = 128  # pending points that it sees
+LEVELS = tuple(np.linspace(0, 1, 17))  # at which a coordinate that is not free is tried at the best observation
 CHUNK = 128  # observations thinned at once
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
@@ -193,13 +194,14 @@ class Valleys:
 
     def _step_or_close(self, i: int, *, at_the_best: bool) -> tuple[int, Step] | None:
         settings = self.method.local
-        if settings is None or self.n < self.X.shape[1] + 2:
+        rounding = self.history.rounding
+        if settings is None or self.n < self.X.shape[1] + 2 or (rounding is not None and not rounding.ordered.any()):
             return None
         region = self.regions.around(self.X[i], settings.first_radius)
         nothing = NOTHING * min(1.0, float(np.median(self.z)))
         nothing = max(nothing, 2 * self.scale.resolution_at_lowest, np.finfo(float).tiny)
         while True:
-            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng)
+            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng, rounding)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
             if done or region.radius < LEAST_RADIUS:
                 self._close(i, step, region, converged=done and region.confirmed)
@@ -212,7 +214,10 @@ class Valleys:
         return (i, step) if self._may_be_asked(step.point, region.radius) else None
 
     def _close(self, i: int, step: Step, region: TrustRegion, *, converged: bool) -> None:
-        ball = Ball(self.X[i], closing_radius(step.model, region, self.X, self.z))
+        radius = closing_radius(step.model, region, self.X, self.z)
+        if self.history.rounding is not None:  # the next whole number may be nearer than a ball is large
+            radius = min(radius, LEAST_BALL if converged else 2 * region.radius)
+        ball = Ball(self.X[i], radius)
         self.regions = self.regions.without(ball)
         self.closed.append(ClosedRegion(self._trial(i), ball.radius, converged))
 
@@ -276,6 +281,8 @@ class Landscape:
         """Where the search looks first, (m, d)."""
         incumbent = self.history.X[np.nanargmin(self.history.y)]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
+        if self.history.rounding is not None:
+            starts = _as_seen(starts, incumbent, self.history.rounding)
         starts = starts[~self.regions.inside(starts)]
         if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
             starts = starts[apart(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
@@ -355,9 +362,11 @@ class Landscape:
         if len(order) == 0:
             return None
         starts = self.starts[order]
-        tops, promises = climb(
-            posterior.predict_with_curvatures, self._data[2], starts, *Box.unit(self.dimension), tolerance=TOP
-        )
+        lower, upper = Box.unit(self.dimension)
+        if self.history.rounding is not None:  # what cannot move freely stays as it is
+            free = self.history.rounding.free
+            lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
+        tops, promises = climb(posterior.predict_with_curvatures, self._data[2], starts, lower, upper, tolerance=TOP)
         best = Found(starts[0], float(level[order[0]]))
         for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
             if allowed and value > best.value:
@@ -380,6 +389,16 @@ class Landscape:
         )
         coarse = rounded(found.x, POINT_GRAIN)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
+
+
+def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:
+    """Starting points (m, d) as the objective sees them, and the incumbent with one thing about it changed."""
+    changed = []
+    for j in np.flatnonzero(~rounding.free):
+        others = np.tile(incumbent, (len(LEVELS), 1))
+        others[:, j] = LEVELS
+        changed.append(others)
+    return np.unique(rounding.snap(np.vstack([starts, *changed])), axis=0)
 
 
 def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:

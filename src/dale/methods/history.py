@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,20 @@ from dale.arrays import Matrix, Vector
 from dale.trial import Source, State, Trial
 
 FIRST_ROWS = 64
+
+
+class Rounding(NamedTuple):
+    """Which points of the cube the objective can see, where it is not all of them.
+
+    Attributes:
+        snap: Points (m, d) as the objective sees them.
+        free: Coordinates that move freely, (d,).
+        ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
+    """
+
+    snap: Callable[[Matrix], Matrix]
+    free: np.ndarray
+    ordered: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +42,7 @@ class History:
         length_scale: That of the last proposal of a model; None before the first.
         adopted: The first trial of the last unbroken row of proposals with this length-scale.
         trials: All trials, in the order of their ids.
+        rounding: Which points the objective can see; None for all.
     """
 
     X: Matrix
@@ -38,10 +54,11 @@ class History:
     length_scale: float | None
     adopted: int
     trials: tuple[Trial, ...] = ()
+    rounding: Rounding | None = None
 
     @classmethod
     def of(cls, trials: Sequence[Trial], dimension: int) -> History:
-        """The history of trials in the order of their ids."""
+        """The history of trials in the order of their ids, from 0 on."""
         ledger = Ledger(dimension)
         for trial in trials:
             ledger.write(trial)
@@ -61,7 +78,8 @@ class History:
 class Ledger:
     """The trials of a run as growing arrays, so that a history costs no loop over all of them."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, rounding: Rounding | None = None) -> None:
+        self._rounding = rounding
         self._trials: list[Trial] = []
         self._points = np.empty((FIRST_ROWS, dimension))
         self._values = np.full(FIRST_ROWS, np.nan)
@@ -107,4 +125,5 @@ class Ledger:
             length_scale=self._length_scale,
             adopted=self._adopted,
             trials=tuple(self._trials),
+            rounding=self._rounding,
         )

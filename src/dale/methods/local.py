@@ -18,6 +18,7 @@ from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
 from dale.climb import climb
 from dale.descent import Tolerance, descend
+from dale.methods.history import Rounding
 from dale.methods.observations import rounded
 from dale.regions.taylor import FAR_RHOS, MOST_DEGREE, RHOS, TaylorModel
 from dale.regions.trust import AT_THE_FACE, FIRST_RADIUS, PATIENCE, TrustRegion
@@ -52,16 +53,27 @@ class LocalModel:
     leap: bool = True
 
     def step(
-        self, X: Matrix, y: Vector, centre: int, region: TrustRegion, pending: Matrix, rng: np.random.Generator
+        self,
+        X: Matrix,
+        y: Vector,
+        centre: int,
+        region: TrustRegion,
+        pending: Matrix,
+        rng: np.random.Generator,
+        rounding: Rounding | None = None,
     ) -> Step:
-        """The best step from observation number ``centre`` of X (n, d), y (n,), others (m, d) being evaluated."""
+        """The best step from observation number ``centre`` of X (n, d), y (n,), others (m, d) being evaluated.
+
+        Where the objective does not see all points, whole numbers are stepped to the nearest ones, and options stay.
+        """
         c, D, best = X[centre], region.radius, float(np.min(y))
         model = self._fit(X, y, centre, D)
         if len(pending):
             believed = model.value + model.predict((pending - c) / D)[0]
             X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, best, np.max(y)))
             model = self._fit(X, y, centre, D, (model.rho,))  # beliefs are no evidence
-        cube = -c / D, (1 - c) / D
+        faces = -c / D, (1 - c) / D
+        cube = faces if rounding is None else tuple(np.where(rounding.ordered, face, 0.0) for face in faces)
         lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
         draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
         draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
@@ -78,10 +90,13 @@ class LocalModel:
                 model.predict_with_curvatures, target, np.array([z, start]), lower, upper, tolerance=ROUGH
             )
             z = tops[int(np.argmax(np.where(np.isnan(promises), -np.inf, promises)))]
-        low, high = (np.abs(z - face) <= SAME_FACE for face in cube)
+        low, high = (np.abs(z - face) <= SAME_FACE for face in faces)
         grain = CERTAIN_GRAIN if certain else STEP_GRAIN
         z = np.where(low | high, z, rounded(z, grain * _power_of_two(float(np.max(np.abs(z))))))
         x = np.where(low, 0.0, np.where(high, 1.0, np.clip(c + D * z, 0.0, 1.0)))
+        if rounding is not None:
+            x = _best_seen(model, rounding, X, np.vstack([x, c + D * draws]), target)
+            z = (x - c) / D
         mean_there, spread_there = model.predict(z[None, :])
         promise = log_expected_improvement(mean_there, spread_there, target).value
         return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
@@ -143,6 +158,26 @@ def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector) ->
     Z, values = descend(model.mean_with_curvatures, starts, lower, upper, tolerance=tolerance)
     i = int(np.argmin(values))
     return Z[i], float(values[i])
+
+
+def _best_seen(model: TaylorModel, rounding: Rounding, X: Matrix, A: Matrix, target: float) -> Vector:
+    """Of points A (m, d), as the objective sees them, the most promising that is not among X (n, d); else the first.
+
+    What moves freely is then climbed from there, the rest stays.
+    """
+    A = rounding.snap(np.clip(A, 0.0, 1.0))
+    known = {x.tobytes() for x in X}
+    new = np.array([a for a in A if a.tobytes() not in known]).reshape(-1, A.shape[1])
+    if len(new) == 0:
+        return A[0]
+    Z = (new - model.centre) / model.radius
+    z = Z[[int(np.argmax(log_expected_improvement(*model.predict(Z), target).value))]]
+    if rounding.free.any():
+        low, high = (np.clip((face - model.centre) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
+        lower, upper = np.where(rounding.free, low, z), np.where(rounding.free, high, z)
+        tops, _ = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
+        z = tops
+    return rounding.snap(np.clip(model.centre + model.radius * z, 0.0, 1.0))[0]
 
 
 def _certain(model: TaylorModel, z: Vector, decrease: float) -> bool:
