@@ -45,10 +45,17 @@ class Surface(NamedTuple):
 
 
 class Tolerance(NamedTuple):
-    """When a point has arrived: the slope over the side of the box, or the relative gain of a step, is below this."""
+    """When a point has arrived.
+
+    Attributes:
+        slope: The slope over the side of the box is below this,
+        gain: or what a step is expected to gain, relative to the value,
+        least: or that gain as it is.
+    """
 
     slope: float
     gain: float
+    least: float = 0.0
 
 
 def descend(
@@ -87,7 +94,7 @@ def descend(
         if not moving.any():
             break
         step, expected = _step(X, here, held, downhill, lower, upper, side)
-        moving &= expected > tolerance.gain * np.abs(here.value)
+        moving &= expected > np.maximum(tolerance.gain * np.abs(here.value), tolerance.least)
         if not moving.all():
             on, X, here, step = on[moving], X[moving], here.at(moving), step[moving]
             lower, upper, side = lower[moving], upper[moving], side[moving]

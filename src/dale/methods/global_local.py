@@ -201,7 +201,7 @@ class Valleys:
         nothing = NOTHING * min(1.0, float(np.median(self.z)))
         nothing = max(nothing, 2 * self.scale.resolution_at_lowest, np.finfo(float).tiny)
         while True:
-            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng, rounding)
+            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng, rounding, nothing)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
             if done or region.radius < LEAST_RADIUS:
                 self._close(i, step, region, converged=done and region.confirmed)

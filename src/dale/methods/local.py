@@ -25,6 +25,7 @@ from dale.regions.trust import AT_THE_FACE, FIRST_RADIUS, PATIENCE, TrustRegion
 
 RANDOM_POINTS = 200
 EXACT = Tolerance(slope=1e-15, gain=1e-15)  # the slope in units of that at the centre
+HAIR = 1e-3  # how exact a gain has to be, in units of nothing
 ROUGH = Tolerance(slope=1e-5, gain=1e-9)
 CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
 STEP_GRAIN = 2.0**-12  # of the step's length: a step cannot be this exact, so finer digits would carry rounding errors
@@ -61,10 +62,12 @@ class LocalModel:
         pending: Matrix,
         rng: np.random.Generator,
         rounding: Rounding | None = None,
+        nothing: float = 0.0,
     ) -> Step:
         """The best step from observation number ``centre`` of X (n, d), y (n,), others (m, d) being evaluated.
 
         Where the objective does not see all points, whole numbers are stepped to the nearest ones, and options stay.
+        A gain below ``nothing`` is none.
         """
         c, D, best = X[centre], region.radius, float(np.min(y))
         model = self._fit(X, y, centre, D)
@@ -78,9 +81,10 @@ class LocalModel:
         draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
         draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
         mean, spread = model.predict(draws)
-        z, lowest = _lowest(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper)
+        least = HAIR * nothing
+        z, lowest = _lowest(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper, least)
         certain = model.n_points > len(c) and _certain(model, z, lowest)
-        leap = _leap(model, z, lowest, *cube) if certain and self.leap else None
+        leap = _leap(model, z, lowest, cube[0], cube[1], least) if certain and self.leap else None
         target = best - float(y[centre])
         if leap is not None:
             z, lowest = leap
@@ -142,19 +146,21 @@ class Step:
     model: TaylorModel
 
 
-def _leap(model: TaylorModel, z: Vector, lowest: float, lower: Vector, upper: Vector) -> tuple[Vector, float] | None:
+def _leap(
+    model: TaylorModel, z: Vector, lowest: float, lower: Vector, upper: Vector, least: float
+) -> tuple[Vector, float] | None:
     """The minimum of the mean in the whole cube, if it is lower than that in the box and the model certain of it."""
     if np.max(np.abs(z)) < AT_THE_FACE:
         return None
-    far, value = _lowest(model, z[None, :], lower, upper)
+    far, value = _lowest(model, z[None, :], lower, upper, least)
     return (far, value) if value < lowest and _certain(model, far, value) else None
 
 
-def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector) -> tuple[Vector, float]:
+def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector, least: float) -> tuple[Vector, float]:
     """The minimum of the mean in a box, from the starts (m, d) and from the corner that the slope points to."""
     starts = np.vstack([starts, np.where(model.gradient > 0, lower, upper)])
     steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
-    tolerance = Tolerance(EXACT.slope * steepest, EXACT.gain)
+    tolerance = Tolerance(EXACT.slope * steepest, EXACT.gain, least)
     Z, values = descend(model.mean_with_curvatures, starts, lower, upper, tolerance=tolerance)
     i = int(np.argmin(values))
     return Z[i], float(values[i])
