@@ -8,6 +8,7 @@ before it had seen an observation, after a small problem has loaded all that is 
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -69,7 +71,7 @@ class Timing:
 def time_asks(contender: str, n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCKS) -> Timing:
     """A proposal after n observations, each time in another run; meant for a process of its own."""
     _ask_once(contender, SMALL, min(d, 2), 0, clocks)
-    memory = Memory()
+    memory = PeakMemory()
     times = [_ask_once(contender, n, d, seed, clocks) for seed in range(repeats)]
     return _timing(contender, n, d, times, memory.megabytes())
 
@@ -100,14 +102,16 @@ def time_floor(n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCK
 def time_imports(repeats: int) -> list[Timing]:
     """What `IMPORTS` take in fresh interpreters, in turn, without the start of the interpreter itself."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in IMPORTS}
-    for _ in range(repeats):
-        for name, statement in IMPORTS.items():
-            cpu, wall = _fresh_import(statement)
-            times[name].append((cpu, wall))
+    with TemporaryDirectory() as compiled:  # all is compiled there by the first import, which does not count
+        for number in range(repeats + 1):
+            for name, statement in IMPORTS.items():
+                cpu, wall = _fresh_import(statement, compiled)
+                if number:
+                    times[name].append((cpu, wall))
     return [_timing(name, 0, 0, pairs) for name, pairs in times.items()]
 
 
-class Memory:
+class PeakMemory:
     """Peak memory of this process since the object was made, beyond what was held then."""
 
     def __init__(self) -> None:
@@ -142,10 +146,11 @@ def _timing(
     return Timing(contender, n, d, list(cpu), list(wall), megabytes)
 
 
-def _fresh_import(statement: str) -> tuple[float, float]:
+def _fresh_import(statement: str, compiled: str) -> tuple[float, float]:
     clocks = "time.process_time(), time.perf_counter()"
     code = f"import time\na, b = {clocks}\n{statement}\nc, d = {clocks}\nprint(c - a, d - b)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     cpu, wall = map(float, done.stdout.split())
     return cpu, wall
 
