@@ -49,7 +49,6 @@ class Optimizer:
         if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
-        self._trials: list[Trial] = []
         free = self.space.continuous
         rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered)
         self._ledger = Ledger(self.space.dimension, rounding)
@@ -64,7 +63,7 @@ class Optimizer:
 
     def __repr__(self) -> str:
         told = len(self._told())
-        return f"<dale.Optimizer: {told} of {len(self._trials)} trials told, seed {self.seed}, {self.space!r}>"
+        return f"<dale.Optimizer: {told} of {len(self._ledger.trials)} trials told, seed {self.seed}, {self.space!r}>"
 
     @overload
     def ask(self, n: None = None, *, at: Any = None) -> Trial: ...
@@ -128,7 +127,7 @@ class Optimizer:
     @property
     def history(self) -> tuple[Trial, ...]:
         """Every trial, in the order of the asks."""
-        return tuple(self._trials)
+        return tuple(self._ledger.trials)
 
     @property
     def best(self) -> Trial | None:
@@ -142,8 +141,8 @@ class Optimizer:
         return Result(
             x=None if best is None else np.array(best.x),
             fun=None if best is None else best.value,
-            nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._trials),
-            nit=sum(t.reason.source not in NO_PROPOSAL for t in self._trials),
+            nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
+            nit=sum(t.reason.source not in NO_PROPOSAL for t in self._ledger.trials),
             success=best is not None,
             status=NOTHING_TOLD if best is None else SO_FAR,
             message=self._nothing_told() if best is None else "Best so far",
@@ -156,7 +155,7 @@ class Optimizer:
         )
 
     def _nothing_told(self) -> str:
-        errors = [t.error.strip().splitlines()[-1] for t in self._trials if t.error and t.error.strip()]
+        errors = [t.error.strip().splitlines()[-1] for t in self._ledger.trials if t.error and t.error.strip()]
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
     def _ask(self) -> Trial:
@@ -179,7 +178,11 @@ class Optimizer:
     def _exhausted(self) -> bool:
         """Whether each point of a finite space has been asked."""
         n = self.space.cardinality
-        return n is not None and n <= len(self._trials) and n <= len({t.point.tobytes() for t in self._trials})
+        return (
+            n is not None
+            and n <= len(self._ledger.trials)
+            and n <= len({t.point.tobytes() for t in self._ledger.trials})
+        )
 
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
@@ -210,8 +213,7 @@ class Optimizer:
 
     def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
         with self._lock:
-            trial = Trial(len(self._trials), params, self.space.as_array(params), point, reason)
-            self._trials.append(trial)
+            trial = Trial(len(self._ledger.trials), params, self.space.as_array(params), point, reason)
             self._ledger.write(trial)
         return trial
 
@@ -219,22 +221,22 @@ class Optimizer:
         if isinstance(trial, bool) or not isinstance(trial, Trial | Integral):
             raise TypeError(f"wanted a Trial that ask returned, or its id, got {trial!r}")
         number = trial.id if isinstance(trial, Trial) else int(trial)
-        if not 0 <= number < len(self._trials) or (
-            isinstance(trial, Trial) and not np.array_equal(trial.point, self._trials[number].point)
+        if not 0 <= number < len(self._ledger.trials) or (
+            isinstance(trial, Trial) and not np.array_equal(trial.point, self._ledger.trials[number].point)
         ):
             raise TrialError(
-                f"trial {number} is unknown here; this run has {len(self._trials)} trials. "
+                f"trial {number} is unknown here; this run has {len(self._ledger.trials)} trials. "
                 "Tell a trial to the optimizer that asked it, or use add(params, value)"
             )
-        return self._trials[number]
+        return self._ledger.trials[number]
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
-        self._trials[trial.id] = dataclasses.replace(trial, **changes)
-        self._ledger.write(self._trials[trial.id])
-        return self._trials[trial.id]
+        changed = dataclasses.replace(trial, **changes)
+        self._ledger.write(changed)
+        return changed
 
     def _told(self) -> list[Trial]:
-        return [t for t in self._trials if t.state is State.TOLD]
+        return [t for t in self._ledger.trials if t.state is State.TOLD]
 
     def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
         if not np.all(self.space.ordered):
@@ -245,7 +247,7 @@ class Optimizer:
 
     def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
         """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
-        closed = [self._trials[c.centre] for t in self._trials for c in t.reason.closed if c.converged]
+        closed = [self._ledger.trials[c.centre] for t in self._ledger.trials for c in t.reason.closed if c.converged]
         inside = [t for t in closed if in_cube.fit.ball.contains(t.point)]
         if not inside:
             return minimum

@@ -12,8 +12,9 @@ import dale
 from dale.bench.functions import get
 from dale.gp import Posterior
 from dale.methods import GlobalLocal, History, global_local
-from dale.methods.global_local import INITIAL, KEEP_ON, OPENING, SKEWED, TURNS, Landscape, Valleys, thinned
+from dale.methods.global_local import INITIAL, KEEP_ON, OPENING, SKEWED, TURNS, Landscape, Valleys
 from dale.methods.memory import Memory
+from dale.methods.observations import thinned
 from dale.regions.trust import TrustRegions
 from dale.seeding import generator
 from dale.trial import Reason, Source, State

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
@@ -45,6 +44,7 @@ from dale.methods.observations import (
     explore,
     merged,
     rounded,
+    thinned,
 )
 from dale.methods.standardise import Scale
 from dale.regions.ball import Ball
@@ -64,7 +64,6 @@ MOST = 768  # observations that the global model sees at most, less one for each
 FEWEST = 256  # ... though no fewer than this
 MOST_PENDING = 128  # pending points that it sees
 LEVELS = tuple(np.linspace(0, 1, 17))  # at which a coordinate that is not free is tried at the best observation
-CHUNK = 128  # observations thinned at once
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
 SAME_POINT = 1e-11
 TOP = Tolerance(slope=1e-6, gain=1e-10)  # of a climb; points are rounded anyway
@@ -399,32 +398,3 @@ def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:
         others[:, j] = LEVELS
         changed.append(others)
     return np.unique(rounding.snap(np.vstack([starts, *changed])), axis=0)
-
-
-def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
-    """Numbers of at most ``most`` observations (n, d), (n,), none of which is near to a better one.
-
-    From the best to the worst each is kept that is farther than ``distance`` from all kept before. Where this gives too
-    many, the better half stays, with an even sample of all that are worse, in the order of the trials, thinned as well.
-    """
-    order = np.argsort(z, kind="stable")
-    kept: list[int] = []
-    for begin in range(0, len(order), CHUNK):
-        chunk = order[begin : begin + CHUNK]
-        if kept:
-            chunk = chunk[apart(X[chunk], X[kept], distance)]
-        near = cdist(X[chunk], X[chunk]) <= distance
-        left = np.ones(len(chunk), dtype=bool)
-        for i in range(len(chunk)):
-            if left[i]:
-                left[i + 1 :] &= ~near[i, i + 1 :]
-        kept.extend(chunk[left])
-        if len(kept) > most:
-            break
-    if len(kept) > most:
-        half = most // 2
-        worse = np.sort(order[int(np.flatnonzero(order == kept[half])[0]) :])
-        sample = worse[np.linspace(0, len(worse) - 1, most - half).astype(int)]
-        chosen = np.array([*kept[:half], *sample], dtype=int)
-        return np.sort(chosen[thinned(X[chosen], z[chosen], distance, most)])
-    return np.sort(np.array(kept, dtype=int))

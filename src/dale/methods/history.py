@@ -76,11 +76,15 @@ class History:
 
 
 class Ledger:
-    """The trials of a run as growing arrays, so that a history costs no loop over all of them."""
+    """The trials of a run, and growing arrays of them, so that a history costs no loop over all of them.
+
+    Attributes:
+        trials: All of them, in the order of their ids; to be read, and changed by ``write`` alone.
+    """
 
     def __init__(self, dimension: int, rounding: Rounding | None = None) -> None:
         self._rounding = rounding
-        self._trials: list[Trial] = []
+        self.trials: list[Trial] = []
         self._points = np.empty((FIRST_ROWS, dimension))
         self._values = np.full(FIRST_ROWS, np.nan)
         self._pending = np.zeros(FIRST_ROWS, dtype=bool)
@@ -91,19 +95,19 @@ class Ledger:
     def write(self, trial: Trial) -> None:
         """The next trial, or what has become of an earlier one."""
         i = trial.id
-        if i == len(self._trials):
+        if i == len(self.trials):
             self._append(trial)
-        self._trials[i] = trial
+        self.trials[i] = trial
         self._values[i] = np.nan if trial.value is None else trial.value
         self._pending[i] = trial.state is State.PENDING
 
     def _append(self, trial: Trial) -> None:
-        i = len(self._trials)
+        i = len(self.trials)
         if i == len(self._values):
             self._points = np.concatenate([self._points, np.empty_like(self._points)])
             self._values = np.concatenate([self._values, np.full(i, np.nan)])
             self._pending = np.concatenate([self._pending, np.zeros(i, dtype=bool)])
-        self._trials.append(trial)
+        self.trials.append(trial)
         self._points[i] = trial.point
         self._n_given += trial.reason.source in (Source.KNOWN, Source.GIVEN)
         l = trial.reason.length_scale
@@ -112,7 +116,7 @@ class Ledger:
 
     def history(self) -> History:
         """As it stands now."""
-        n = len(self._trials)
+        n = len(self.trials)
         pending = self._pending[:n]
         done = np.flatnonzero(~pending)
         return History(
@@ -124,6 +128,6 @@ class Ledger:
             n_given=self._n_given,
             length_scale=self._length_scale,
             adopted=self._adopted,
-            trials=tuple(self._trials),
+            trials=tuple(self.trials),
             rounding=self._rounding,
         )

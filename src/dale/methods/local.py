@@ -181,8 +181,7 @@ def _best_seen(model: TaylorModel, rounding: Rounding, X: Matrix, A: Matrix, tar
     if rounding.free.any():
         low, high = (np.clip((face - model.centre) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
         lower, upper = np.where(rounding.free, low, z), np.where(rounding.free, high, z)
-        tops, _ = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
-        z = tops
+        z, _ = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
     return rounding.snap(np.clip(model.centre + model.radius * z, 0.0, 1.0))[0]
 
 

@@ -21,6 +21,7 @@ POINT_GRAIN = 2.0**-17  # of the cube's side
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 APART_FAILED = 1e-2  # least distance of a local model's proposal to a failed evaluation
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
+CHUNK = 128  # observations thinned at once
 
 
 def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
@@ -57,6 +58,35 @@ def apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
     if len(points) == 0:
         return np.ones(len(A), dtype=bool)
     return np.asarray(np.min(cdist(A, points), axis=1) > distance)
+
+
+def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
+    """Numbers of at most ``most`` observations (n, d), (n,), none of which is near to a better one.
+
+    From the best to the worst each is kept that is farther than ``distance`` from all kept before. Where this gives too
+    many, the better half stays, with an even sample of all that are worse, in the order of the trials, thinned as well.
+    """
+    order = np.argsort(z, kind="stable")
+    kept: list[int] = []
+    for begin in range(0, len(order), CHUNK):
+        chunk = order[begin : begin + CHUNK]
+        if kept:
+            chunk = chunk[apart(X[chunk], X[kept], distance)]
+        near = cdist(X[chunk], X[chunk]) <= distance
+        left = np.ones(len(chunk), dtype=bool)
+        for i in range(len(chunk)):
+            if left[i]:
+                left[i + 1 :] &= ~near[i, i + 1 :]
+        kept.extend(chunk[left])
+        if len(kept) > most:
+            break
+    if len(kept) > most:
+        half = most // 2
+        worse = np.sort(order[int(np.flatnonzero(order == kept[half])[0]) :])
+        sample = worse[np.linspace(0, len(worse) - 1, most - half).astype(int)]
+        chosen = np.array([*kept[:half], *sample], dtype=int)
+        return np.sort(chosen[thinned(X[chosen], z[chosen], distance, most)])
+    return np.sort(np.array(kept, dtype=int))
 
 
 def before_a_model(history: History, initial: int, seed: int) -> Proposal | None:
