@@ -18,12 +18,13 @@ from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
 from dale.space import Choice, Float, Int, Space
-from dale.trial import LocalMinimum, Reason, Result, Trial
+from dale.trial import Evaluation, LocalMinimum, Reason, Result, Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Choice",
+    "Evaluation",
     "Float",
     "Int",
     "LocalMinimum",

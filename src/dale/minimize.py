@@ -6,7 +6,7 @@ import math
 import traceback
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dale.errors import SpaceExhausted
 from dale.methods import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.trial import Result, Trial
+from dale.trial import Evaluation, Result, Trial
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED, EXHAUSTED = 0, 1, 2, 4  # 3 is the optimizer's NOTHING_TOLD
 
@@ -31,12 +31,14 @@ def minimize(
     callback: Callable[[Result], Any] | None = None,
     progress: bool | None = None,
     target: float | None = None,
+    noise: float | Literal["auto"] = "auto",
 ) -> Result:
     """Minimise ``fun`` over a space.
 
     Args:
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
-            returns a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
+            returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
+            not finite counts as failed, and the run goes on.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
@@ -47,6 +49,7 @@ def minimize(
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
+        noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -63,7 +66,7 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    optimizer = Optimizer(space, seed=seed, method=method)
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise)
     given = _begin(optimizer, x0, y0)
     status, message = BUDGET_SPENT, "The budget is spent"
     with Progress(budget, progress) as line:
@@ -129,10 +132,11 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
     except Exception:
         return optimizer.fail(trial, traceback.format_exc())
+    told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
-        return optimizer.tell(trial, value)
+        return optimizer.tell(trial, told.value, noise=told.noise, constraints=told.constraints)
     except (TypeError, ValueError):
-        if _is_several(value) and optimizer.best is None:
+        if _is_several(told.value) and optimizer.best is None:
             raise  # several objectives, seen at once: nothing is lost by saying so
         return optimizer.fail(trial, f"the objective returned {value!r}")
 

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from numbers import Integral, Real
 from threading import RLock
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -26,7 +26,7 @@ from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Space, as_space
 from dale.threads import one_blas_thread
-from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Trial
+from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial
 
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
@@ -41,9 +41,17 @@ class Optimizer:
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``Space``; what ``minimize`` takes.
         seed: Same seed, same run; None takes a fresh one, which ``seed`` then tells.
         method: A method of ``dale.methods``; None for the default.
+        noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
     """
 
-    def __init__(self, space: Any, *, seed: int | None = None, method: Method | None = None) -> None:
+    def __init__(
+        self,
+        space: Any,
+        *,
+        seed: int | None = None,
+        method: Method | None = None,
+        noise: float | Literal["auto"] = "auto",
+    ) -> None:
         self.space: Space = as_space(space)
         self.seed = check_seed(seed)
         if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
@@ -51,7 +59,10 @@ class Optimizer:
         self.method: Method = method if method is not None else default()
         free = self.space.continuous
         rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered)
-        self._ledger = Ledger(self.space.dimension, rounding)
+        if isinstance(noise, str) and noise != "auto":
+            raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
+        usual = _check_noise(None if noise == "auto" else noise)
+        self._ledger = Ledger(self.space.dimension, rounding, usual)
         self._memory = Memory()
         self._lock = RLock()
 
@@ -93,21 +104,26 @@ class Optimizer:
             trials.append(self._ask())
         return trials
 
-    def tell(self, trial: Trial | int, value: Any) -> Trial:
+    def tell(self, trial: Trial | int, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record the objective's value at a trial.
 
-        Telling the same value twice changes nothing; another value is an error. A value for a failed trial is taken.
+        Telling the same twice changes nothing; another value is an error. A value for a failed trial is taken.
+
+        Args:
+            trial: The trial, or its id.
+            value: The objective there.
+            noise: Standard deviation of the error in the value, where it is known.
+            constraints: Numbers that must be at most 0 for the point to be feasible, as many for each trial.
         """
         with self._lock:
             known = self._find(trial)
-            number = _check_value(value)
+            told = self._check(value, noise, constraints)
             if known.state is State.TOLD:
-                if known.value == number:
+                before = Evaluation(known.value, known.noise, known.constraints)
+                if before == told:
                     return known
-                raise TrialError(
-                    f"trial {known.id} was told {known.value!r} before, got {number!r}; nothing was changed"
-                )
-            return self._replace(known, state=State.TOLD, value=number, error=None)
+                raise TrialError(f"trial {known.id} was told {before!r} before, got {told!r}; nothing was changed")
+            return self._replace(known, state=State.TOLD, error=None, **vars(told))
 
     def fail(self, trial: Trial | int, error: str = "") -> Trial:
         """Record that a trial could not be evaluated; its neighbourhood is avoided from now on."""
@@ -119,10 +135,11 @@ class Optimizer:
                 )
             return self._replace(known, state=State.FAILED, error=str(error))
 
-    def add(self, params: Any, value: Any) -> Trial:
-        """Record an evaluation that was made elsewhere."""
-        number = _check_value(value)
-        return self.tell(self._give(params, Source.KNOWN), number)
+    def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
+        """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
+        with self._lock:
+            told = self._check(value, noise, constraints)
+            return self.tell(self._give(params, Source.KNOWN), **vars(told))
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -217,6 +234,17 @@ class Optimizer:
             self._ledger.write(trial)
         return trial
 
+    def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
+        """What is told, in proper types, if it is in order."""
+        told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
+        others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
+        if others is not None and len(others.constraints) != len(told.constraints):
+            raise ValueError(
+                f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got {constraints!r}; "
+                "tell every trial the same number of them"
+            )
+        return told
+
     def _find(self, trial: Trial | int) -> Trial:
         if isinstance(trial, bool) or not isinstance(trial, Trial | Integral):
             raise TypeError(f"wanted a Trial that ask returned, or its id, got {trial!r}")
@@ -280,6 +308,35 @@ def _is_row(point: Vector, points: Matrix) -> bool:
 
 def _value(trial: Trial) -> float:
     return math.nan if trial.value is None else trial.value
+
+
+def _check_noise(noise: Any) -> float | None:
+    """The standard deviation of an error, if it is one."""
+    if noise is None:
+        return None
+    if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
+        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {noise!r}")
+    number = float(noise)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {noise!r}")
+    return number
+
+
+def _check_constraints(constraints: Any) -> tuple[float, ...]:
+    """Finite real numbers, in a tuple."""
+    if constraints is None:
+        return ()
+    try:
+        values = [constraints] if np.ndim(constraints) == 0 else list(constraints)
+    except (TypeError, ValueError):
+        values = [constraints]
+    for value in values:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError(
+                f"constraints must be finite numbers, feasible when at most 0, got {constraints!r}; "
+                "use fail(trial, why) for an evaluation that has none"
+            )
+    return tuple(float(v) for v in values)
 
 
 def _check_value(value: Any) -> float:

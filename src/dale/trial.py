@@ -136,6 +136,21 @@ class Reason:
         return text
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return in place of a number: a value with what else is known about it.
+
+    Attributes:
+        value: The objective.
+        noise: Standard deviation of the error in it, where it is known.
+        constraints: What must be at most 0 for the point to be feasible; as many numbers each time.
+    """
+
+    value: Any
+    noise: Any = None
+    constraints: Any = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """One evaluation: asked for, then told or failed.
@@ -149,6 +164,8 @@ class Trial:
         state: Pending, told or failed.
         value: The objective there, once told.
         error: What went wrong, if it failed.
+        noise: Standard deviation of the error in the value, if it was told with one.
+        constraints: The constraints there, once told.
     """
 
     id: int
@@ -159,6 +176,13 @@ class Trial:
     state: State = State.PENDING
     value: float | None = None
     error: str | None = None
+    noise: float | None = None
+    constraints: tuple[float, ...] = ()
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it has a value and all of its constraints are at most 0."""
+        return self.state is State.TOLD and all(c <= 0 for c in self.constraints)
 
 
 @dataclass(frozen=True, eq=False)

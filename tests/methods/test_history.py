@@ -24,10 +24,13 @@ def naive(trials, d):
     pending = [t for t in trials if t.state is State.PENDING]
     said = [t for t in trials if t.reason.length_scale is not None]
     last = said[-1].reason.length_scale if said else None
+    k = max((len(t.constraints) for t in trials), default=0)
     row = [t.id for k, t in enumerate(said) if all(u.reason.length_scale == last for u in said[k:])]
     return History(
         X=np.array([t.point for t in done]).reshape(-1, d),
         y=np.array([np.nan if t.value is None else t.value for t in done]),
+        noise=np.array([np.nan if t.noise is None else t.noise for t in done]),
+        constraints=np.array([t.constraints or (np.nan,) * k for t in done]).reshape(len(done), k),
         ids=np.array([t.id for t in done], dtype=int),
         pending=np.array([t.point for t in pending]).reshape(-1, d),
         n_asked=sum(t.reason.source not in GIVEN for t in trials),
@@ -59,7 +62,7 @@ def trial(number, d, source=Source.GLOBAL, length_scale=None):
 events = st.lists(
     st.one_of(
         st.tuples(st.just("ask"), st.sampled_from(Source), st.sampled_from(SCALES)),
-        st.tuples(st.just("tell"), st.integers(0, 20), st.floats(-10, 10)),
+        st.tuples(st.just("tell"), st.integers(0, 20), st.sampled_from([None, 0.0, 0.5]), st.floats(-10, 10)),
         st.tuples(st.just("fail"), st.integers(0, 20)),
     ),
     max_size=30,
@@ -67,8 +70,8 @@ events = st.lists(
 
 
 @settings(deadline=None, derandomize=True, max_examples=150)
-@given(events=events, d=st.integers(1, 3))
-def test_a_ledger_is_a_loop_over_all_trials(events, d):
+@given(events=events, d=st.integers(1, 3), n_constraints=st.integers(0, 2))
+def test_a_ledger_is_a_loop_over_all_trials(events, d, n_constraints):
     """At every moment, with rows for two trials in the beginning so that they have to grow."""
     with mock.patch.object(module, "FIRST_ROWS", 2):
         ledger, trials = Ledger(d), []
@@ -78,7 +81,15 @@ def test_a_ledger_is_a_loop_over_all_trials(events, d):
             ledger.write(trials[-1])
         elif trials:
             i = details[0] % len(trials)
-            told = {"state": State.TOLD, "value": details[-1]} if what == "tell" else {"state": State.FAILED}
+            told = {"state": State.FAILED}
+            if what == "tell":
+                value, noise = details[-1], details[1]
+                told = {
+                    "state": State.TOLD,
+                    "value": value,
+                    "noise": noise,
+                    "constraints": (value - 1,) * n_constraints,
+                }
             if trials[i].state is not State.TOLD:
                 trials[i] = dataclasses.replace(trials[i], **told)
                 ledger.write(trials[i])
@@ -182,3 +193,10 @@ def test_what_is_refused_is_not_written(what):
     optimizer.ask()
     assert_same(method.shown[-1], naive(before, 2))
     assert len(before) == 2
+
+
+def test_values_told_without_noise_have_the_usual_one():
+    ledger = Ledger(1, noise=0.25)
+    for t, noise in zip([trial(i, 1) for i in range(2)], (None, 3.0), strict=True):
+        ledger.write(dataclasses.replace(t, state=State.TOLD, value=1.0, noise=noise))
+    assert ledger.history().noise.tolist() == [0.25, 3.0]

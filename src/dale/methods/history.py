@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,6 +36,8 @@ class History:
     Attributes:
         X: Points told or failed, (n, d).
         y: Their values, (n,); NaN where failed.
+        noise: Standard deviations of the errors in them, (n,); NaN where unknown.
+        constraints: Theirs, (n, k), feasible when at most 0; NaN where failed.
         ids: Their trials, (n,).
         pending: Points asked and not yet told, (m, d).
         n_asked: Number of asks so far.
@@ -47,6 +50,8 @@ class History:
 
     X: Matrix
     y: Vector
+    noise: Vector
+    constraints: Matrix
     ids: np.ndarray
     pending: Matrix
     n_asked: int
@@ -78,15 +83,23 @@ class History:
 class Ledger:
     """The trials of a run, and growing arrays of them, so that a history costs no loop over all of them.
 
+    Args:
+        dimension: Number of coordinates.
+        rounding: Which points the objective can see; None for all.
+        noise: Standard deviation of the error in values that were told without one; None if unknown.
+
     Attributes:
         trials: All of them, in the order of their ids; to be read, and changed by ``write`` alone.
     """
 
-    def __init__(self, dimension: int, rounding: Rounding | None = None) -> None:
+    def __init__(self, dimension: int, rounding: Rounding | None = None, noise: float | None = None) -> None:
         self._rounding = rounding
+        self._usual_noise = math.nan if noise is None else noise
         self.trials: list[Trial] = []
         self._points = np.empty((FIRST_ROWS, dimension))
         self._values = np.full(FIRST_ROWS, np.nan)
+        self._noise = np.full(FIRST_ROWS, np.nan)
+        self._constraints = np.empty((FIRST_ROWS, 0))
         self._pending = np.zeros(FIRST_ROWS, dtype=bool)
         self._n_given = 0
         self._length_scale: float | None = None
@@ -99,13 +112,19 @@ class Ledger:
             self._append(trial)
         self.trials[i] = trial
         self._values[i] = np.nan if trial.value is None else trial.value
+        self._noise[i] = self._usual_noise if trial.noise is None else trial.noise
+        if trial.constraints:
+            if not self._constraints.shape[1]:
+                self._constraints = np.full((len(self._values), len(trial.constraints)), np.nan)
+            self._constraints[i] = trial.constraints
         self._pending[i] = trial.state is State.PENDING
 
     def _append(self, trial: Trial) -> None:
         i = len(self.trials)
         if i == len(self._values):
             self._points = np.concatenate([self._points, np.empty_like(self._points)])
-            self._values = np.concatenate([self._values, np.full(i, np.nan)])
+            self._values, self._noise = (np.append(v, np.full(i, np.nan)) for v in (self._values, self._noise))
+            self._constraints = np.concatenate([self._constraints, np.full_like(self._constraints, np.nan)])
             self._pending = np.concatenate([self._pending, np.zeros(i, dtype=bool)])
         self.trials.append(trial)
         self._points[i] = trial.point
@@ -122,6 +141,8 @@ class Ledger:
         return History(
             X=self._points[done],
             y=self._values[done],
+            noise=self._noise[done],
+            constraints=self._constraints[done],
             ids=done,
             pending=self._points[:n][pending],
             n_asked=n - self._n_given,
