@@ -108,11 +108,6 @@ def regrets(function, budget, seeds, spoil=None):
     ]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="6 seeds, 60 evaluations, median regret without and with outliers: Branin 2e-15 and 2.5, Hartmann 6 3e-5 "
-    "and 2.4. The outlier is the unit of all values, and no local model is sure of anything beside it",
-)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 def test_outliers_do_no_more_harm_than_ten_times(function):
     """Promise 11; regrets below 1e-8 are equal, and the clean run has as many evaluations as come out unspoiled."""

@@ -18,9 +18,10 @@ from dale.arrays import Matrix, Vector
 from dale.design import far_from
 from dale.errors import SpaceExhausted, TrialError
 from dale.methods import History, Method, default
-from dale.methods.global_local import NOTHING
+from dale.methods.global_local import MOST, NOTHING
 from dale.methods.history import Ledger, Rounding
 from dale.methods.memory import Memory
+from dale.methods.observations import believable
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
@@ -167,7 +168,7 @@ class Optimizer:
             x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
             func_vals=y,
             history=self.history,
-            local_minima=self._local_minima(np.array([t.point for t in told]), y) if told else (),
+            local_minima=self._local_minima() if told else (),
             seed=self.seed,
         )
 
@@ -266,9 +267,11 @@ class Optimizer:
     def _told(self) -> list[Trial]:
         return [t for t in self._ledger.trials if t.state is State.TOLD]
 
-    def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
+    def _local_minima(self) -> tuple[LocalMinimum, ...]:
         if not np.all(self.space.ordered):
             return ()  # a quadratic across options means nothing
+        history = believable(self._ledger.history(), MOST)
+        X, y = history.X[history.told], history.y[history.told]
         scale = Scale.of(y)  # squares of values around 1e155 overflow
         minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))

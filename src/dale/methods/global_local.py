@@ -11,7 +11,8 @@
    Before 3 d evaluations the global side has the word, unless the local model is certain.
 
 Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
-ones are as bad as the worst for the global side, and no step goes near them.
+ones are as bad as the worst for the global side, and no step goes near them. Absurd values, far beyond all others, are
+as bad as the worst of the others for the global side, and unknown to the local one.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ from dale.methods.observations import (
     APART_FAILED,
     APART_PENDING,
     POINT_GRAIN,
+    THIN,
     VALUE_GRAIN,
     apart,
     before_a_model,
+    believable,
     explore,
     merged,
     rounded,
@@ -59,7 +62,6 @@ KEEP_ON = 1e-3
 TURN_ASIDE = 1e-2
 TURNS = 3  # one of so many is global while local steps promise little
 NOTHING = 1e-14  # of the spread of the better half of the values: a promise below it is none
-THIN = 0.02  # observations nearer than this times sqrt(d) are one to the global model
 MOST = 768  # observations that the global model sees at most, less one for each pending point: less time for each ...
 FEWEST = 256  # ... though no fewer than this
 MOST_PENDING = 128  # pending points that it sees
@@ -99,8 +101,10 @@ class GlobalLocal:
         if first is not None:
             return first
         rng = generator(seed, history.n_asked)
+        failed = history.X[~history.told]
+        history = believable(history, self.most)
         patience = self.local.patience if self.local else 1
-        valleys = Valleys(self, history, memory.of(LifeOfRegions).now(history.trials, patience), rng)
+        valleys = Valleys(self, history, memory.of(LifeOfRegions).now(history.trials, patience), failed, rng)
         local = valleys.at_the_best()
         landscape = Landscape(self, history, valleys.regions, valleys.scale, rng)
         decision = self.length_scale.decide(landscape)
@@ -145,6 +149,7 @@ class Valleys:
     method: GlobalLocal
     history: History
     regions: TrustRegions
+    failed: Matrix  # where evaluations gave no value, (m, d)
     rng: np.random.Generator
     closed: list[ClosedRegion] = field(default_factory=list)  # by this proposal
 
@@ -222,9 +227,9 @@ class Valleys:
 
     def _may_be_asked(self, point: Vector, radius: float) -> bool:
         """Whether a step is in no closed ball, and apart from failures and from what is being evaluated."""
-        pending, failed = self.history.pending, self.history.X[~self.history.told]
+        pending = self.history.pending
         return bool(
-            apart(point[None, :], failed, min(APART_FAILED, radius / 8))[0]
+            apart(point[None, :], self.failed, min(APART_FAILED, radius / 8))[0]
             and apart(point[None, :], pending, APART_PENDING)[0]
             and not self.regions.inside(point[None, :])[0]
         )

@@ -6,6 +6,9 @@ they hold is rounding error, which would grow from ask to ask until runs that sh
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -22,6 +25,8 @@ APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 APART_FAILED = 1e-2  # least distance of a local model's proposal to a failed evaluation
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
 CHUNK = 128  # observations thinned at once
+THIN = 0.02  # observations nearer than this times sqrt(d) are one to a global model
+ABSURD = 1e4  # values are absurd from so far above the best, in units of how far the typical one is
 
 
 def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
@@ -87,6 +92,29 @@ def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
         chosen = np.array([*kept[:half], *sample], dtype=int)
         return np.sort(chosen[thinned(X[chosen], z[chosen], distance, most)])
     return np.sort(np.array(kept, dtype=int))
+
+
+def believable(history: History, most: int) -> History:
+    """The history without absurd values, as if they had not been told: one of them would be the unit of all others.
+
+    Absurd is what lies ``ABSURD`` times as far above the best as the typical value does, the lower median of the
+    thinned observations: of those around the best there are ever more, and beside them everything else is absurd.
+    """
+    told = history.told
+    X, y = history.X[told], history.y[told]
+    if not _are_absurd(y, y).any():
+        return history
+    absurd = _are_absurd(y, y[thinned(X, y, THIN * math.sqrt(history.dimension), most)])
+    values = history.y.copy()
+    values[np.flatnonzero(told)[absurd]] = np.nan
+    return replace(history, y=values)
+
+
+def _are_absurd(y: Vector, sample: Vector) -> np.ndarray:
+    """Which values (n,) are absurd beside a sample of them. Halves, for differences may overflow."""
+    best = float(np.min(y)) / 2
+    typical = float(np.quantile(sample, 0.5, method="lower")) / 2 - best
+    return np.asarray((y / 2 - best) / ABSURD > typical) & (typical > 0)
 
 
 def before_a_model(history: History, initial: int, seed: int) -> Proposal | None:
