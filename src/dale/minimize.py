@@ -119,8 +119,8 @@ def _is_list_of_points(x0: Any) -> bool:
 
 
 def _reached(target: float | None, optimizer: Optimizer) -> bool:
-    best = optimizer.best
-    return target is not None and best is not None and best.value is not None and best.value <= target
+    value = optimizer.best_value
+    return target is not None and value is not None and value <= target
 
 
 def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Trial:

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from numbers import Integral, Real
 from threading import RLock
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -21,6 +21,7 @@ from dale.methods import History, Method, default
 from dale.methods.global_local import MOST, NOTHING
 from dale.methods.history import Ledger, Rounding
 from dale.methods.memory import Memory
+from dale.methods.noise import Noise, least_mean
 from dale.methods.observations import believable
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
@@ -33,6 +34,14 @@ SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
+
+
+class Incumbent(NamedTuple):
+    """The best trial, what its value is believed to be, and the standard deviation of the noise."""
+
+    trial: Trial | None
+    value: float | None
+    noise: float
 
 
 class Optimizer:
@@ -65,6 +74,7 @@ class Optimizer:
         usual = _check_noise(None if noise == "auto" else noise)
         self._ledger = Ledger(self.space.dimension, rounding, usual)
         self._memory = Memory()
+        self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
         self._lock = RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,8 +111,11 @@ class Optimizer:
         if at is not None:
             raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
         trials = [self._ask()]
-        while len(trials) < n and not self._exhausted():
-            trials.append(self._ask())
+        while len(trials) < n:
+            try:
+                trials.append(self._ask())
+            except SpaceExhausted:
+                break
         return trials
 
     def tell(self, trial: Trial | int, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
@@ -149,16 +162,21 @@ class Optimizer:
 
     @property
     def best(self) -> Trial | None:
-        """The told trial with the lowest value; None before the first tell."""
-        return min(self._told(), key=_value, default=None)
+        """The told trial with the lowest value, or where values are noisy, with the lowest mean; None before any."""
+        return self._incumbent().trial
+
+    @property
+    def best_value(self) -> float | None:
+        """Its value; where values are noisy, what it is believed to be without the noise."""
+        return self._incumbent().value
 
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
-        told, best = self._told(), self.best
+        told, (best, fun, noise) = self._told(), self._incumbent()
         y = np.array([_value(t) for t in told])
         return Result(
             x=None if best is None else np.array(best.x),
-            fun=None if best is None else best.value,
+            fun=fun,
             nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
             nit=sum(t.reason.source not in NO_PROPOSAL for t in self._ledger.trials),
             success=best is not None,
@@ -169,8 +187,26 @@ class Optimizer:
             func_vals=y,
             history=self.history,
             local_minima=self._local_minima() if told else (),
+            noise=noise,
             seed=self.seed,
         )
+
+    def _incumbent(self) -> Incumbent:
+        """The best trial, what its value is believed to be, and the noise."""
+        with self._lock, one_blas_thread():
+            if self._best is None or self._best[0] != self._ledger.version:
+                self._best = self._ledger.version, self._look_for_the_best()
+            return self._best[1]
+
+    def _look_for_the_best(self) -> Incumbent:
+        best = min(self._told(), key=_value, default=None)
+        if best is None:
+            return Incumbent(None, None, 0.0)
+        history = believable(self._ledger.history(), MOST)
+        noisy = least_mean(history, MOST)
+        if noisy is None:
+            return Incumbent(best, best.value, Noise.of(history).level)
+        return Incumbent(self._ledger.trials[noisy[0]], *noisy[1:])
 
     def _nothing_told(self) -> str:
         errors = [t.error.strip().splitlines()[-1] for t in self._ledger.trials if t.error and t.error.strip()]
@@ -178,14 +214,17 @@ class Optimizer:
 
     def _ask(self) -> Trial:
         with one_blas_thread(), self._lock:
-            if self._exhausted():
+            history = self._ledger.history()
+            again = history.told.any() and Noise.of(history).level > 0  # then evaluations are repeated
+            if not again and self._exhausted():
                 raise SpaceExhausted(
                     f"all {self.space.cardinality} points of the space have been asked, there is no other; "
                     "tell those that are out and take the result, or make the space larger"
                 )
-            history = self._ledger.history()
             point, reason = self.method.propose(history, self.seed, self._memory)
-            point, reason = self._distinct(self.space.snap(point), reason, history)
+            point = self.space.snap(point)
+            if not again:
+                point, reason = self._distinct(point, reason, history)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
@@ -207,10 +246,10 @@ class Optimizer:
         seen = np.vstack([history.X, history.pending])
         if not _is_row(point, seen):
             return point, reason
-        # Length-scale, closed regions and the step, which counts as a failure, are part of the history.
-        reason = dataclasses.replace(
-            reason, source=Source.EXPLORE, acquisition=None, mean=None, spread=None, region=None
-        )
+        # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
+        # that floats have no room for.
+        source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
+        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
         return self._another(seen, generator(self.seed, history.n_asked)), reason
 
     def _another(self, seen: Matrix, rng: np.random.Generator) -> Vector:
@@ -274,6 +313,8 @@ class Optimizer:
         X, y = history.X[history.told], history.y[history.told]
         scale = Scale.of(y)  # squares of values around 1e155 overflow
         minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
+        if Noise.of(history).level > 0:
+            minima = [dataclasses.replace(m, converged=False) for m in minima]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
     def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:

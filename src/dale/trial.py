@@ -37,6 +37,7 @@ class Source(StrEnum):
     DESIGN = "design"  # the initial design (Alg. 1, lines 2-3)
     GLOBAL = "global"  # the global model's acquisition
     REGION = "region"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
+    REPEAT = "repeat"  # a hair beside the best observation: are values noisy?
     EXPLORE = "explore"  # as far as possible from all others: the model had nothing to say
 
 
@@ -119,6 +120,8 @@ class Reason:
             return "given by the user"
         if self.source is Source.DESIGN:
             return "initial design"
+        if self.source is Source.REPEAT:
+            return "the best point again, to see whether values are noisy"
         if self.source is Source.EXPLORE:
             return "far from all other points"
         if self.step is not None:
@@ -222,7 +225,7 @@ class Result(OptimizeResult):
 
     Attributes:
         x: Best point, as an array in the user's units.
-        fun: Value there.
+        fun: Value there; where values are noisy, what it is believed to be without the noise.
         nfev: Number of evaluations, not counting values that were known before.
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
@@ -234,6 +237,7 @@ class Result(OptimizeResult):
         func_vals: All told values, (n,).
         history: Every trial with the reason it was chosen for.
         local_minima: The minima that the data show, best first; none in a space with unordered choices.
+        noise: Standard deviation of the noise in the values, as told or as found; 0 where none was found.
         seed: The seed that gives the same run again.
     """
 
@@ -249,12 +253,14 @@ class Result(OptimizeResult):
     func_vals: Vector
     history: tuple[Trial, ...]
     local_minima: tuple[LocalMinimum, ...]
+    noise: float
     seed: int
 
     def __str__(self) -> str:
         lines = [f"{self.message} after {self.nfev} evaluations"]
         if self.params is not None:
-            lines.append(f"best value  {self.fun:.10g}")
+            noise = f" (values have noise of {self.noise:.2g})" if self.noise else ""
+            lines.append(f"best value  {self.fun:.10g}{noise}")
             lines.append(f"best point  {describe_point(self.params)}")
         for k, m in enumerate(self.local_minima, 1):
             lines.append(

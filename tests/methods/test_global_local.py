@@ -39,7 +39,8 @@ def landscape(optimizer):
     """What the global side would look at if it were asked now."""
     method = optimizer.method
     history, rng = History.of(optimizer.history, optimizer.space.dimension), generator(optimizer.seed, 0)
-    valleys = Valleys(method, history, TrustRegions.of(history.trials), rng)
+    failed = history.X[~history.told]
+    valleys = Valleys(method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
     return Landscape(method, history, valleys.regions, valleys.scale, rng)
 
 

@@ -85,9 +85,22 @@ class Posterior:
     prior: Prior
 
     @classmethod
-    def fit(cls, kernel: StationaryKernel, X: Matrix, y: Vector, prior: Prior | None = None) -> Posterior:
-        """Condition on observations; without a prior, with the maximum-likelihood one."""
-        factor = Factor.of(kernel(X, X))
+    def fit(
+        cls,
+        kernel: StationaryKernel,
+        X: Matrix,
+        y: Vector,
+        prior: Prior | None = None,
+        noise: Vector | float | None = None,
+    ) -> Posterior:
+        """Condition on observations; without a prior, with the maximum-likelihood one.
+
+        ``noise`` is the variance of the errors in the values, over that of the prior; predictions are without it.
+        """
+        K = kernel(X, X)
+        if noise is not None:
+            K[np.diag_indices_from(K)] += noise
+        factor = Factor.of(K)
         return cls(kernel, X, y, factor, prior or closed_form_prior(factor, y))
 
     def with_prior(self, prior: Prior) -> Posterior:

@@ -9,6 +9,7 @@
    step from the best observation is taken if the local model is certain of it or it promises at least ``KEEP_ON`` of
    the global EI, else two times out of three; a step from elsewhere if it promises at least ``TURN_ASIDE`` of it.
    Before 3 d evaluations the global side has the word, unless the local model is certain.
+5. Where values turn out to be noisy (``noise.py``), a global model of signal and noise takes the place of both sides.
 
 Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
 ones are as bad as the worst for the global side, and no step goes near them. Absurd values, far beyond all others, are
@@ -19,12 +20,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
+from dale.beliefs import Beliefs
 from dale.climb import climb
 from dale.descent import Tolerance
 from dale.gp import Posterior, Prior
@@ -34,6 +36,7 @@ from dale.methods.history import History, Rounding
 from dale.methods.local import LocalModel, Step
 from dale.methods.memory import Memory
 from dale.methods.method import Proposal
+from dale.methods.noise import Noise, NoisyModel, as_learnt, learnt, noisy_model, probe
 from dale.methods.observations import (
     APART,
     APART_FAILED,
@@ -103,8 +106,17 @@ class GlobalLocal:
         rng = generator(seed, history.n_asked)
         failed = history.X[~history.told]
         history = believable(history, self.most)
+        noise = Noise.of(history)
+        if noise.modelled:
+            return NoisyLandscape(
+                self, history, TrustRegions(), Scale.of(history.y[history.told]), rng, noise
+            ).best_of_all()
         patience = self.local.patience if self.local else 1
-        valleys = Valleys(self, history, memory.of(LifeOfRegions).now(history.trials, patience), failed, rng)
+        regions = memory.of(LifeOfRegions).now(history.trials, patience)
+        valleys = Valleys(self, history, regions, failed, noise.level > 0, rng)
+        doubt = probe(history, valleys.best, regions.around(valleys.X[valleys.best]).failures)
+        if doubt is not None:
+            return doubt
         local = valleys.at_the_best()
         landscape = Landscape(self, history, valleys.regions, valleys.scale, rng)
         decision = self.length_scale.decide(landscape)
@@ -150,6 +162,7 @@ class Valleys:
     history: History
     regions: TrustRegions
     failed: Matrix  # where evaluations gave no value, (m, d)
+    noisy: bool  # though too little for a model of the noise: nothing converges
     rng: np.random.Generator
     closed: list[ClosedRegion] = field(default_factory=list)  # by this proposal
 
@@ -208,7 +221,7 @@ class Valleys:
             step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng, rounding, nothing)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
             if done or region.radius < LEAST_RADIUS:
-                self._close(i, step, region, converged=done and region.confirmed)
+                self._close(i, step, region, converged=done and region.confirmed and not self.noisy)
                 return None
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
@@ -353,9 +366,17 @@ class Landscape:
         for model, levels in self._seen:
             if model is posterior:
                 return levels
-        levels = log_expected_improvement(*posterior.predict(self.starts), self._data[2]).value
+        levels = log_expected_improvement(*self._predict(posterior, self.starts), self._data[2]).value
         self._seen.append((posterior, levels))
         return levels
+
+    def _predict(self, posterior: Posterior, A: Matrix) -> tuple[Vector, Vector]:
+        """Mean and spread at points (m, d), as the acquisition function takes them."""
+        return posterior.predict(A)
+
+    def _believe(self, posterior: Posterior, A: Matrix) -> Beliefs:
+        """The same with derivatives."""
+        return posterior.predict_with_curvatures(A)
 
     def search(self, posterior: Posterior) -> Found | None:
         """The best allowed point of the acquisition function: the best starting points climbed from together."""
@@ -370,7 +391,7 @@ class Landscape:
         if self.history.rounding is not None:  # what cannot move freely stays as it is
             free = self.history.rounding.free
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
-        tops, promises = climb(posterior.predict_with_curvatures, self._data[2], starts, lower, upper, tolerance=TOP)
+        tops, promises = climb(partial(self._believe, posterior), self._data[2], starts, lower, upper, tolerance=TOP)
         best = Found(starts[0], float(level[order[0]]))
         for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
             if allowed and value > best.value:
@@ -393,6 +414,64 @@ class Landscape:
         )
         coarse = rounded(found.x, POINT_GRAIN)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyLandscape(Landscape):
+    """The global side where values are noisy, which then is the only one: all observations, and errors in them.
+
+    It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
+    """
+
+    noise: Noise
+
+    def best_of_all(self) -> Proposal:
+        """The most promising point."""
+        posterior = self.with_pending(self.posterior())
+        found = self.search(posterior)
+        if found is None:
+            return explore(self.history, self.rng)
+        point, reason = self.proposal(found, posterior)
+        return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
+
+    @cached_property
+    def model(self) -> NoisyModel:
+        """Of the newest observations."""
+        return noisy_model(self.history, self.noise, self.scale, self.method.most)
+
+    @cached_property
+    def _data(self) -> tuple[Matrix, Vector, float, float]:
+        return self.model.X, self.model.v, float(np.min(self.model.means)), 1.0
+
+    def posterior(self, length_scale: float | None = None) -> Posterior:
+        """The model, with failed evaluations as bad as the worst."""
+        failed = self.history.X[~self.history.told][-self.method.most :]
+        return self._with(self.model.posterior, failed, np.full(len(failed), np.max(self.model.v)))
+
+    def with_pending(self, posterior: Posterior) -> Posterior:
+        """The model that believes to have seen what it predicts at pending points."""
+        pending = self.history.pending[-MOST_PENDING:]
+        return self._with(posterior, pending, posterior.predict(pending).mean)
+
+    def _with(self, posterior: Posterior, X: Matrix, v: Vector) -> Posterior:
+        """With more observations, as noisy as others are."""
+        if len(X) == 0:
+            return posterior
+        more = len(posterior.points) - len(self.model.X) + len(X)
+        noise = np.append(self.model.fitted.noise, np.full(more, np.median(self.model.fitted.noise)))
+        X, v = np.vstack([posterior.points, X]), np.append(posterior.values, v)
+        return Posterior.fit(posterior.kernel, X, v, posterior.prior, noise)
+
+    def _predict(self, posterior: Posterior, A: Matrix) -> tuple[Vector, Vector]:
+        mean, spread = posterior.predict(A)
+        return mean, learnt(spread, self.model.error)
+
+    def _believe(self, posterior: Posterior, A: Matrix) -> Beliefs:
+        return as_learnt(posterior.predict_with_curvatures(A), self.model.error)
+
+    def allowed(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are not being evaluated."""
+        return apart(A, self.history.pending, APART_PENDING)
 
 
 def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:

@@ -90,12 +90,14 @@ class Ledger:
 
     Attributes:
         trials: All of them, in the order of their ids; to be read, and changed by ``write`` alone.
+        version: How often it has been written to.
     """
 
     def __init__(self, dimension: int, rounding: Rounding | None = None, noise: float | None = None) -> None:
         self._rounding = rounding
         self._usual_noise = math.nan if noise is None else noise
         self.trials: list[Trial] = []
+        self.version = 0
         self._points = np.empty((FIRST_ROWS, dimension))
         self._values = np.full(FIRST_ROWS, np.nan)
         self._noise = np.full(FIRST_ROWS, np.nan)
@@ -108,6 +110,7 @@ class Ledger:
     def write(self, trial: Trial) -> None:
         """The next trial, or what has become of an earlier one."""
         i = trial.id
+        self.version += 1
         if i == len(self.trials):
             self._append(trial)
         self.trials[i] = trial

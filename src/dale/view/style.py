@@ -41,6 +41,7 @@ LOOKS = {
     Source.DESIGN: Look("initial design", "#555555", "s"),
     Source.GLOBAL: Look("global model", SKY, "o"),
     Source.REGION: Look("local model", "#E69F00", "D"),
+    Source.REPEAT: Look("repeat", "#D55E00", "X"),
     Source.EXPLORE: Look("explore", "#009E73", "^"),
 }
 

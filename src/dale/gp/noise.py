@@ -1,0 +1,73 @@
+"""Length-scale, signal and noise of noisy values: the most probable ones on a grid.
+
+    y ~ N(c 1, s2 (K + eta R))
+
+with K the correlations at length-scale l, and R the shape of the noise: the identity where its variance, eta s2, is
+unknown; the diagonal of the variances where they are known, and then eta s2 = 1. For each l one eigendecomposition
+R^-1/2 K R^-1/2 = Q diag(e) Q' gives the evidence at every eta. With a = Q' R^-1/2 1, b = Q' R^-1/2 y and D = e + eta,
+
+    c  = sum(a b / D) / sum(a^2 / D),    q = sum((b - c a)^2 / D),
+    s2 = q / n,  or 1 / eta where the noise is known,
+    -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + what neither l nor eta changes.
+
+Few noisy values say little about l, so it has a prior: log-normal, around ``LIKELY`` sqrt(d), with ``WIDTH``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dale.arrays import Matrix, Vector
+from dale.gp.posterior import Prior
+from dale.kernels import SquaredExponential
+
+LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
+LIKELY, WIDTH = 0.25, 0.5  # the latter of the logarithm
+RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
+SIGNALS = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known; values are standardised
+LEAST_VARIANCE = 1e-10  # of known noise
+
+
+class NoisyFit(NamedTuple):
+    """What explains noisy values best.
+
+    Attributes:
+        length_scale: Of the squared-exponential correlation.
+        prior: c and s2.
+        noise: Variances of the noise over s2, (n,).
+    """
+
+    length_scale: float
+    prior: Prior
+    noise: Vector
+
+
+def fit_noise(X: Matrix, y: Vector, variances: Vector | None = None) -> NoisyFit:
+    """Length-scale, mean, signal and noise of standardised values (n,) at points (n, d).
+
+    Args:
+        X: The points.
+        y: Their values, of variance 1 or so.
+        variances: Of the noise in each, (n,), where they are known.
+    """
+    n, d = X.shape
+    shape = np.ones(n) if variances is None else np.maximum(variances, LEAST_VARIANCE)
+    eta = np.array(RATIOS) if variances is None else 1 / np.array(SIGNALS)
+    root = 1 / np.sqrt(shape)
+    best, least = NoisyFit(LIKELY * math.sqrt(d), Prior(0.0, 1.0), shape), math.inf
+    for l in math.sqrt(d) * np.array(LENGTH_SCALES):
+        e, Q = np.linalg.eigh(root[:, None] * SquaredExponential(float(l))(X, X) * root)
+        a, b = Q.T @ root, Q.T @ (root * y)
+        D = np.maximum(e, 0.0)[:, None] + eta
+        c = (a * b) @ (1 / D) / ((a * a) @ (1 / D))
+        q = np.sum((b[:, None] - c * a[:, None]) ** 2 / D, axis=0)
+        s2 = np.maximum(q / n, np.finfo(float).tiny) if variances is None else 1 / eta
+        loss = (n * np.log(s2) + np.sum(np.log(D), axis=0) + q / s2) / 2
+        loss += (math.log(l / (LIKELY * math.sqrt(d))) / WIDTH) ** 2 / 2
+        i = int(np.argmin(loss))
+        if loss[i] < least:
+            best, least = NoisyFit(float(l), Prior(float(c[i]), float(s2[i])), eta[i] * shape), float(loss[i])
+    return best

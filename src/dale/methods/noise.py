@@ -1,0 +1,198 @@
+"""Whether values are noisy, and what is believed of them if they are.
+
+Noise that the user has told of is taken as told. Else it has to be proved, for what looks like noise may be a rugged
+function: by two evaluations at one point, or so near to each other that no slope seen elsewhere explains their
+difference. Local models that fail again and again raise the suspicion, and then the best observation is evaluated once
+more, a hair beside it: at most once in a run, and a function without noise loses no more than that.
+
+With noise proved, values are modelled as a smooth function and errors (``gp/noise.py``). The incumbent is the
+observation where the mean is least, not the luckiest. Noise too small for that model is left to the others, but nothing
+is called converged.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist
+
+from dale.arrays import Matrix, Vector
+from dale.beliefs import Beliefs
+from dale.gp import NoisyFit, Posterior, fit_noise
+from dale.kernels import SquaredExponential
+from dale.methods.history import History
+from dale.methods.method import Proposal
+from dale.methods.standardise import Scale
+from dale.trial import Reason, Source
+
+SUSPICIOUS = 6  # failures of a region in a row
+HAIR = 2.0**-27  # how far beside a point it is evaluated again, in the cube
+NEAR = 1e-8  # observations no farther apart than this are at one point
+FAR = 1e-2  # those that slopes are taken from are farther apart
+STEEP = 100.0  # so many times the steepest slope explain no difference
+ROUNDING = 1e-9  # of the values' spread: smaller differences prove nothing
+MODELLED = 1e-4  # of the values' spread: noise that the model is made for
+MOST_FITTED = 160  # observations that length-scale and noise are fitted to
+MOST_SLOPES = 200  # observations that slopes are taken from
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The noise in a history's values.
+
+    Attributes:
+        level: Typical standard deviation, in units of the objective; 0 for none.
+        known: Standard deviations of all told values, (n,), where the user gave them.
+        modelled: Whether it is large enough to be modelled.
+    """
+
+    level: float = 0.0
+    known: Vector | None = None
+    modelled: bool = False
+
+    @classmethod
+    def of(cls, history: History) -> Noise:
+        """As told, or as proved."""
+        told = history.told
+        y, known = history.y[told], history.noise[told]
+        given = np.isfinite(known)
+        if given.any():
+            level = float(np.median(known[given]))
+            known = np.where(given, known, level)
+        else:
+            level = _proved(history.X[told], y)
+        if level == 0 and not (given.any() and np.any(known > 0)):
+            return cls()
+        return cls(level, known if given.any() else None, bool(level > MODELLED * _spread(y)))
+
+
+def _spread(y: Vector) -> float:
+    """Standard deviation of values, which may be of any size."""
+    scale = Scale.of(y)
+    return scale.back_length(1.0) if np.ptp(y) > 0 else 0.0
+
+
+def _proved(X: Matrix, y: Vector) -> float:
+    """Standard deviation of the noise that observations at one point prove; 0 if they prove none."""
+    if len(X) < 2:
+        return 0.0
+    pairs = cKDTree(X).query_pairs(NEAR, p=math.inf, output_type="ndarray")
+    if len(pairs) == 0:
+        return 0.0
+    i, j = pairs.T
+    difference = np.abs(y[i] - y[j])
+    explained = STEEP * _steepest(X, y) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING * _spread(y)
+    return float(np.sqrt(np.mean(difference**2) / 2)) if np.any(difference > explained) else 0.0
+
+
+def _steepest(X: Matrix, y: Vector) -> float:
+    """The steepest slope between observations that are no neighbours."""
+    if len(X) > MOST_SLOPES:
+        sample = np.linspace(0, len(X) - 1, MOST_SLOPES).astype(int)
+        X, y = X[sample], y[sample]
+    distance = pdist(X, "chebyshev")
+    slopes = pdist(y[:, None])[distance > FAR] / distance[distance > FAR]
+    return float(np.max(slopes, initial=0.0))
+
+
+def probe(history: History, best: int, failures: int) -> Proposal | None:
+    """A point a hair beside observation number ``best`` of those told, if there is a suspicion to be cleared up."""
+    if failures < SUSPICIOUS or np.isfinite(history.noise).any():
+        return None
+    if any(t.reason.source is Source.REPEAT for t in history.trials):
+        return None
+    free = np.flatnonzero(np.ones(history.dimension) if history.rounding is None else history.rounding.free)
+    if len(free) == 0:
+        return None
+    point = history.X[history.told][best].copy()
+    point[free[0]] += HAIR if point[free[0]] < 0.5 else -HAIR
+    return Proposal(point, Reason(Source.REPEAT, length_scale=history.length_scale))
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyModel:
+    """A smooth function and errors, given all observations.
+
+    Attributes:
+        X: Points told, (n, d).
+        v: Their standardised values, (n,).
+        fitted: What explains them.
+    """
+
+    X: Matrix
+    v: Vector
+    fitted: NoisyFit
+
+    @classmethod
+    def of(cls, X: Matrix, v: Vector, noise: Noise, unit: float) -> NoisyModel:
+        """Fit to values (n,), one of which is ``unit`` of the objective."""
+        variances = None if noise.known is None else (noise.known / unit) ** 2
+        n = len(v)
+        sample = np.linspace(0, n - 1, min(n, MOST_FITTED)).astype(int)
+        fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample])
+        all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
+        return cls(X, v, fitted._replace(noise=all_noise))
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """Of the smooth function."""
+        kernel = SquaredExponential(self.fitted.length_scale)
+        return Posterior.fit(kernel, self.X, self.v, self.fitted.prior, self.fitted.noise)
+
+    @cached_property
+    def means(self) -> Vector:
+        """What is believed of the smooth function at the observations, (n,)."""
+        return self.posterior.predict(self.X).mean
+
+    @property
+    def error(self) -> float:
+        """Standard deviation of the noise in one more evaluation."""
+        return math.sqrt(float(np.median(self.fitted.noise)) * self.fitted.prior.variance)
+
+
+def noisy_model(history: History, noise: Noise, scale: Scale, most: int) -> NoisyModel:
+    """Of the newest observations, ``most`` at most."""
+    told = np.flatnonzero(history.told)[-most:]
+    if noise.known is not None:
+        noise = replace(noise, known=noise.known[-most:])
+    return NoisyModel.of(history.X[told], scale(history.y[told]), noise, scale.back_length(1.0))
+
+
+def least_mean(history: History, most: int) -> tuple[int, float, float] | None:
+    """Where values are noisy: the told trial with the least mean, that mean, and the noise; None where they are not."""
+    noise = Noise.of(history)
+    if not noise.modelled:
+        return None
+    scale = Scale.of(history.y[history.told])
+    model = noisy_model(history, noise, scale, most)
+    i = int(np.argmin(model.means))
+    trial = int(history.ids[history.told][-most:][i])
+    return trial, scale.back(float(model.means[i])), scale.back_length(model.error)
+
+
+def learnt(spread: Vector, error: float) -> Vector:
+    """How much one more evaluation, with this standard deviation, may change a mean with this spread."""
+    return spread**2 / np.sqrt(np.maximum(spread**2 + error**2, np.finfo(float).tiny))
+
+
+def as_learnt(beliefs: Beliefs, error: float) -> Beliefs:
+    """What one more noisy evaluation may make of the mean: the same with the spread t = s^2 / sqrt(s^2 + error^2).
+
+    Where much is known already an evaluation teaches little, whatever its value. With w = s^2 + error^2,
+
+        t' = s (s^2 + 2 error^2) / w^(3/2),   t'' = error^2 (2 error^2 - s^2) / w^(5/2).
+    """
+    s, e2 = beliefs.spread, error**2
+    w = np.maximum(s * s + e2, np.finfo(float).tiny)
+    first = s * (s * s + 2 * e2) / w**1.5
+    second = e2 * (2 * e2 - s * s) / w**2.5
+    outer = beliefs.spread_slope[:, :, None] * beliefs.spread_slope[:, None, :]
+    return beliefs._replace(
+        spread=learnt(s, error),
+        spread_slope=first[:, None] * beliefs.spread_slope,
+        spread_curvature=first[:, None, None] * beliefs.spread_curvature + second[:, None, None] * outer,
+    )
