@@ -147,6 +147,34 @@ def test_all_failed():
     assert "the last error: the objective returned nan" in result.message
 
 
+def test_what_the_machine_fails_is_evaluated_again():
+    calls = []
+
+    def flaky(x):
+        calls.append(tuple(x))
+        if len(calls) in (2, 5, 6):
+            raise dale.Retry("the node died")
+        return bowl(x)
+
+    result = dale.minimize(flaky, BOX, budget=12, seed=0)
+    assert calls[1] == calls[2]
+    assert calls[4] == calls[5] == calls[6]
+    assert result.nfev == len(calls) == 12
+    assert len(set(calls)) == len(result.func_vals) == 9
+    failed = [t for t in result.history if t.retry]
+    assert [t.id for t in failed] == [1, 4, 5]
+    assert all("Retry: the node died" in t.error for t in failed)
+
+
+def test_a_machine_that_always_fails_ends_with_the_budget():
+    def dead(x):
+        raise dale.Retry("no licence")
+
+    result = dale.minimize(dead, BOX, budget=4, seed=0)
+    assert (result.nfev, result.status, result.success) == (4, 3, False)
+    assert str(result).startswith("No evaluation has given a finite value (the last error: dale.errors.Retry: no licen")
+
+
 def test_a_typo_in_the_objective_is_told():
     result = dale.minimize(lambda x: undefined_name, BOX, budget=4, seed=0)  # noqa: F821
     assert "NameError: name 'undefined_name' is not defined" in str(result)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dale.errors import SpaceExhausted
+from dale.errors import Retry, SpaceExhausted
 from dale.methods import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
@@ -36,7 +36,8 @@ def minimize(
 
     Args:
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
-            returns a number. An evaluation that raises or is not finite counts as failed, and the run goes on.
+            returns a number. An evaluation that raises or is not finite counts as failed, and the run goes on. Where
+            the machine is to blame and not the point, let it raise ``dale.Retry``: the point is evaluated again.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
@@ -127,8 +128,8 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         value = fun(params)
     except StopIteration:
         raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
-    except Exception:
-        return optimizer.fail(trial, traceback.format_exc())
+    except Exception as error:
+        return optimizer.fail(trial, traceback.format_exc(), retry=isinstance(error, Retry))
     try:
         return optimizer.tell(trial, value)
     except (TypeError, ValueError):

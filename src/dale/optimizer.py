@@ -107,17 +107,26 @@ class Optimizer:
                 raise TrialError(
                     f"trial {known.id} was told {known.value!r} before, got {number!r}; nothing was changed"
                 )
-            return self._replace(known, state=State.TOLD, value=number, error=None)
+            return self._replace(known, state=State.TOLD, value=number, error=None, retry=False)
 
-    def fail(self, trial: Trial | int, error: str = "") -> Trial:
-        """Record that a trial could not be evaluated; its neighbourhood is avoided from now on."""
+    def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
+        """Record that a trial could not be evaluated; its neighbourhood is avoided from now on.
+
+        Args:
+            trial: A trial that ``ask`` returned, or its id.
+            error: What went wrong.
+            retry: The machine is to blame and not the point: nothing is avoided, and the next ``ask`` gives a new trial
+                at this very point. A trial is asked again once; that one may fail in turn.
+        """
+        if not isinstance(retry, bool | np.bool_):
+            raise TypeError(f"retry must be True or False, got {retry!r}")
         with self._lock:
             known = self._find(trial)
             if known.state is State.TOLD:
                 raise TrialError(
                     f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed"
                 )
-            return self._replace(known, state=State.FAILED, error=str(error))
+            return self._replace(known, state=State.FAILED, error=str(error), retry=bool(retry))
 
     def add(self, params: Any, value: Any) -> Trial:
         """Record an evaluation that was made elsewhere."""
@@ -142,7 +151,7 @@ class Optimizer:
             x=None if best is None else np.array(best.x),
             fun=None if best is None else best.value,
             nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
-            nit=sum(t.reason.source not in NO_PROPOSAL for t in self._ledger.trials),
+            nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
             success=best is not None,
             status=NOTHING_TOLD if best is None else SO_FAR,
             message=self._nothing_told() if best is None else "Best so far",
@@ -160,6 +169,9 @@ class Optimizer:
 
     def _ask(self) -> Trial:
         with one_blas_thread(), self._lock:
+            failed = self._ledger.to_ask_again()
+            if failed is not None:
+                return self._ask_again(failed)
             if self._exhausted():
                 raise SpaceExhausted(
                     f"all {self.space.cardinality} points of the space have been asked, there is no other; "
@@ -171,15 +183,28 @@ class Optimizer:
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
+    def _ask_again(self, failed: Trial) -> Trial:
+        """A new trial at the point of one that the machine failed, as if that had never been asked.
+
+        What it said of the run stands where it was said: the regions that it closed are closed, and the length-scale
+        is that of the last proposal, which may be another by now.
+        """
+        source = Source.GIVEN if failed.reason.source is Source.KNOWN else failed.reason.source
+        reason = dataclasses.replace(
+            failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
+        )
+        return self._record(failed.params, failed.point, reason)
+
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         return self._record(self.space.check(params), self.space.encode(params), Reason(source))
 
     def _exhausted(self) -> bool:
-        """Whether each point of a finite space has been asked."""
+        """Whether each point of a finite space has been asked, and none is to be asked again."""
         n = self.space.cardinality
         return (
             n is not None
+            and self._ledger.to_ask_again() is None
             and n <= len(self._ledger.trials)
             and n <= len({t.point.tobytes() for t in self._ledger.trials})
         )

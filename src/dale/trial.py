@@ -98,6 +98,7 @@ class Reason:
         n_regions: How many regions were live.
         step: The step of a Taylor model that this is; part of the history, as the length-scale is.
         closed: Regions that were closed before this proposal; part of the history too.
+        again: The trial whose point this is once more, since the machine failed it; all else is as it was chosen then.
     """
 
     source: Source
@@ -111,8 +112,13 @@ class Reason:
     n_regions: int = 0
     step: LocalStep | None = None
     closed: tuple[ClosedRegion, ...] = ()
+    again: int | None = None
 
     def __str__(self) -> str:
+        return self._first() + ("" if self.again is None else f"; trial {self.again} again, which the machine failed")
+
+    def _first(self) -> str:
+        """Why the point was chosen, when it was chosen first."""
         if self.source is Source.KNOWN:
             return "known before the run"
         if self.source is Source.GIVEN:
@@ -149,6 +155,7 @@ class Trial:
         state: Pending, told or failed.
         value: The objective there, once told.
         error: What went wrong, if it failed.
+        retry: Whether the machine is to blame for it: no model sees the trial, and its point is asked again.
     """
 
     id: int
@@ -159,6 +166,7 @@ class Trial:
     state: State = State.PENDING
     value: float | None = None
     error: str | None = None
+    retry: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -135,7 +136,8 @@ class GlobalLocal:
             return False
         if step.certain or step.promise >= promised + math.log(self.keep_on):
             return True
-        return any(t.reason.source is not Source.REGION for t in history.trials[1 - TURNS :])
+        last = islice((t for t in reversed(history.trials) if not t.retry), TURNS - 1)
+        return any(t.reason.source is not Source.REGION for t in last)
 
 
 @dataclass(eq=False)
