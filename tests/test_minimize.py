@@ -1,4 +1,5 @@
 import doctest
+import sys
 
 import numpy as np
 import pytest
@@ -16,8 +17,6 @@ def bowl(x):
 
 
 def test_the_example_of_the_docstring():
-    import sys
-
     results = doctest.testmod(sys.modules["dale.minimize"])
     assert results.attempted > 0
     assert results.failed == 0
@@ -82,6 +81,78 @@ def test_the_target_stops_the_run():
     assert result.nfev < 20
     assert result.fun <= 1e-6
     assert (result.status, result.message, result.success) == (1, "The target is reached", True)
+
+
+def test_the_time_limit_stops_the_run(monkeypatch):
+    """No evaluation is begun after it; one that is being made is not cut short."""
+    clock = [100.0]
+    monkeypatch.setattr(sys.modules["dale.minimize"], "monotonic", lambda: clock[0])
+
+    def slow(x):
+        clock[0] += 3.0
+        return bowl(x)
+
+    result = dale.minimize(slow, BOX, budget=50, seed=0, time_limit=10)
+    assert result.nfev == 4
+    assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
+    assert dale.minimize(slow, BOX, budget=4, seed=0, time_limit=12).status == 0
+
+
+class TestConverged:
+    """``tolerance``: the run stops when nothing left promises more, neither near the best nor elsewhere."""
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
+        result = dale.minimize(bowl, BOX, budget=60, seed=seed, tolerance=0.1)  # values go up to 21.5
+        assert (result.status, result.success) == (6, True)
+        assert result.message == "Converged: nothing left promises more than the tolerance"
+        assert result.fun < 1e-9
+        assert result.nfev < 30
+        within = next(t.id for t in result.history if t.value < 0.1)
+        assert result.nfev > within + 6  # 3 d global proposals were made to see
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_better_basin_elsewhere_is_found_first(self, seed):
+        """A wide basin 0.6 deep, and one of a fifth of its area that is 1 deep."""
+
+        def two(x):
+            wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
+            return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
+
+        result = dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003)
+        assert result.fun < -1
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_branin_s_function_is_looked_at_everywhere(self, seed):
+        def branin(x):
+            bend = x[1] - 5.1 / (4 * np.pi**2) * x[0] ** 2 + 5 / np.pi * x[0] - 6
+            return float(bend**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10)
+
+        result = dale.minimize(branin, [(-5, 10), (0, 15)], budget=100, seed=seed, tolerance=2.0)
+        assert result.status == 6
+        assert result.fun < 0.39789
+        quarters = (result.x_iters > [2.5, 7.5]) @ [1, 2]
+        assert np.all(np.bincount(quarters, minlength=4) >= 2)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_pure_noise_does_not_converge(self, seed):
+        rng = np.random.default_rng(seed)
+        result = dale.minimize(lambda x: rng.normal(), BOX, budget=40, seed=seed, tolerance=0.05)
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
+    def test_a_method_that_does_not_know_what_it_promises_goes_on(self, method):
+        result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.ei, dale.methods.paper])
+    def test_other_methods_that_do(self, method):
+        result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, method=method())
+        assert result.status == 6
+        assert result.fun < 0.1
+
+    def test_without_a_tolerance_the_budget_is_spent(self):
+        assert dale.minimize(bowl, BOX, budget=40, seed=0).status == 0
 
 
 def test_the_callback_sees_the_result_and_may_stop():
@@ -268,6 +339,13 @@ def test_bad_spaces(space, error, match):
         ({"budget": None}, TypeError, "positive integer"),
         ({"target": "low"}, TypeError, "target must be a number"),
         ({"target": np.nan}, ValueError, "target"),
+        ({"time_limit": "1 h"}, TypeError, "time_limit must be a number of seconds"),
+        ({"time_limit": 0}, ValueError, "time_limit must be positive, got 0"),
+        ({"time_limit": np.nan}, ValueError, "time_limit must be positive, got nan"),
+        ({"tolerance": "small"}, TypeError, "tolerance must be a number, got 'small'"),
+        ({"tolerance": True}, TypeError, "tolerance must be a number, got True"),
+        ({"tolerance": 0}, ValueError, "tolerance must be positive, got 0"),
+        ({"tolerance": np.nan}, ValueError, "tolerance must be positive, got nan"),
         ({"x0": [5, 5]}, ValueError, "outside its bounds"),
         ({"x0": [1]}, ValueError, "wanted 2 numbers"),
         ({"x0": [[1, 1]], "y0": [1.0, 2.0]}, ValueError, "one value for each point"),

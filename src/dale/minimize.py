@@ -6,17 +6,19 @@ import math
 import traceback
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from dale.errors import Retry, SpaceExhausted
 from dale.methods import Method
-from dale.optimizer import Optimizer
+from dale.optimizer import Optimizer, check_tolerance
 from dale.progress import Progress
 from dale.trial import Result, Trial
 
-BUDGET_SPENT, TARGET_REACHED, STOPPED, EXHAUSTED = 0, 1, 2, 4  # 3 is the optimizer's NOTHING_TOLD
+BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
+EXHAUSTED, OUT_OF_TIME, CONVERGED = 4, 5, 6
 
 
 def minimize(
@@ -31,6 +33,8 @@ def minimize(
     callback: Callable[[Result], Any] | None = None,
     progress: bool | None = None,
     target: float | None = None,
+    time_limit: float | None = None,
+    tolerance: float | None = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -48,6 +52,12 @@ def minimize(
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
+        time_limit: Seconds for the run: after them no evaluation is begun. One that is being made is not cut short
+            (the name ``timeout`` is kept for a limit on each evaluation).
+        tolerance: The run stops when nothing left promises more than this, in units of the objective, neither near the
+            best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
+            there may always be a hole where nobody has looked, so the global model hardly promises less. None never
+            stops for this.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -60,6 +70,8 @@ def minimize(
     """
     budget = _check_budget(budget)
     target = _check_target(target)
+    tolerance = None if tolerance is None else check_tolerance(tolerance)
+    deadline = monotonic() + _check_time_limit(time_limit)
     if not callable(fun):
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
@@ -71,6 +83,12 @@ def minimize(
         try:
             for number in range(budget):
                 if _reached(target, optimizer):
+                    break
+                if monotonic() >= deadline:
+                    status, message = OUT_OF_TIME, "The time limit is reached"
+                    break
+                if tolerance is not None and optimizer.converged(tolerance):
+                    status, message = CONVERGED, "Converged: nothing left promises more than the tolerance"
                     break
                 trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
                 line.update(number + 1, trial, optimizer.best)
@@ -148,6 +166,16 @@ def _check_budget(budget: Any) -> int:
     if budget < 1:
         raise ValueError(f"budget must be at least 1, got {budget!r}; it is the number of evaluations")
     return int(budget)
+
+
+def _check_time_limit(seconds: Any) -> float:
+    if seconds is None:
+        return math.inf
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(f"time_limit must be a number of seconds or None, got {seconds!r}")
+    if not float(seconds) > 0:
+        raise ValueError(f"time_limit must be positive, got {seconds!r}; leave it out for no limit")
+    return float(seconds)
 
 
 def _check_target(target: Any) -> float | None:

@@ -31,6 +31,7 @@ from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Tria
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
+CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 
 
@@ -142,6 +143,45 @@ class Optimizer:
     def best(self) -> Trial | None:
         """The told trial with the lowest value; None before the first tell."""
         return min(self._told(), key=_value, default=None)
+
+    def converged(self, tolerance: float) -> bool:
+        """Whether nothing left promises more than ``tolerance``, in units of the objective; thinks as ``ask`` does.
+
+        So it is when the next proposal would be a global one and has an expected improvement below the tolerance, which
+        means that no local model promises as much either; when the last 3 d global proposals that were told, d being
+        the number of coordinates, and all proposals since the first of them promised no more; and when they gained no
+        more. Or when every point of a finite space has been told. Pending trials are no evidence.
+
+        Which values a model expects is a guess, and a deep hole that nobody has seen is in none: this is a reason to
+        stop, not a proof. Methods that do not know what they promise (``lcb``, ``imgpo``) never converge, and the
+        paper's promises too little while it has a live region (``Reason.acquisition``).
+        """
+        tolerance = check_tolerance(tolerance)
+        with one_blas_thread(), self._lock:
+            if self._ledger.to_ask_again() is not None:
+                return False
+            if self._exhausted():
+                return all(t.state is not State.PENDING for t in self._ledger.trials)
+            if not self._calm(tolerance):
+                return False
+            history = self._ledger.history()
+            alone = dataclasses.replace(history, pending=np.empty((0, self.space.dimension)))
+            reason = self.method.propose(alone, self.seed, self._memory).reason
+            return reason.source is Source.GLOBAL and _promises_less(reason, tolerance)
+
+    def _calm(self, tolerance: float) -> bool:
+        """Whether the last proposals promised less than the tolerance, and gained less."""
+        left = CALM * self.space.dimension
+        for trial in reversed(self._ledger.trials):
+            if trial.retry or trial.reason.source in (Source.KNOWN, Source.GIVEN):
+                continue
+            if not _promises_less(trial.reason, tolerance):
+                return False
+            left -= trial.reason.source is Source.GLOBAL and trial.state is State.TOLD
+            if left == 0:
+                before = min((_value(t) for t in self._told() if t.id < trial.id), default=math.inf)
+                return before - min(map(_value, self._told())) < tolerance
+        return False
 
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
@@ -305,6 +345,23 @@ def _is_row(point: Vector, points: Matrix) -> bool:
 
 def _value(trial: Trial) -> float:
     return math.nan if trial.value is None else trial.value
+
+
+def _promises_less(reason: Reason, tolerance: float) -> bool:
+    """Whether a proposal's expected improvement is known to be less."""
+    return reason.acquisition is not None and reason.acquisition < tolerance
+
+
+def check_tolerance(tolerance: Any) -> float:
+    """The tolerance as a positive number."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number, got {tolerance!r}")
+    if not float(tolerance) > 0:
+        raise ValueError(
+            f"tolerance must be positive, got {tolerance!r}; it is the expected improvement that is not worth another "
+            "evaluation, in units of the objective"
+        )
+    return float(tolerance)
 
 
 def _check_value(value: Any) -> float:

@@ -211,7 +211,8 @@ class Result(OptimizeResult):
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
         status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen,
-            4 every point of a finite space evaluated.
+            4 every point of a finite space evaluated, 5 time limit reached, 6 converged: nothing left promises more
+            than the tolerance.
         message: The same in words.
         params: Best point as the objective takes it.
         x_iters: All told points, (n, d), in the user's units.
