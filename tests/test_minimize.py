@@ -270,6 +270,18 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
     assert Source.DESIGN not in {t.reason.source for t in result.history}
 
 
+def test_x0_may_be_a_file(tmp_path):
+    """With a column for the values they are known; without, the points are evaluated first."""
+    path = tmp_path / "earlier.csv"
+    path.write_text("x0,x1,y\n1,1,4.5\n0,0,1.5\n-1,1,\n")
+    known = dale.minimize(bowl, BOX, budget=3, seed=0, x0=path, y0="y")
+    assert known.nfev == 3
+    assert [t.value for t in known.history[:3]] == [4.5, 1.5, None]
+    begun = dale.minimize(bowl, BOX, budget=4, seed=0, x0=str(path))
+    assert begun.x_iters[:3].tolist() == [[1, 1], [0, 0], [-1, 1]]
+    assert begun.nfev == 4
+
+
 @pytest.mark.parametrize("x0", [["b", 2], [["b", 2]], [("b", 2.0)], np.array(["b", 2], dtype=object)])
 def test_x0_may_begin_with_an_option(x0):
     space = [dale.Choice(["a", "b", None]), dale.Int(1, 3)]

@@ -15,6 +15,7 @@ from dale.errors import Retry, SpaceExhausted
 from dale.methods import Method
 from dale.optimizer import Optimizer, check_tolerance
 from dale.progress import Progress
+from dale.space import is_table, points_of, rows_of
 from dale.trial import Result, Trial
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
@@ -47,8 +48,9 @@ def minimize(
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
         seed: Same seed, same run. None takes a fresh one, which the result tells.
         method: One of ``dale.methods``; None for the default.
-        x0: A point, or a list of points, to begin with.
-        y0: Their values if known: then they are not evaluated again.
+        x0: A point, or a list of points, to begin with; or a table of them: the path of a CSV file or a data frame.
+        y0: Their values if known, or the name of the table's column that has them: then they are not evaluated again,
+            and stand in for the initial design (``Optimizer.add_all``).
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
@@ -114,6 +116,13 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
         if y0 is not None:
             raise ValueError(f"y0 = {y0!r} needs the points it belongs to: give x0 too")
         return []
+    if isinstance(y0, str):
+        optimizer.add_all(x0, value=y0)
+        return []
+    if is_table(x0):
+        x0 = [params for params, _ in points_of(rows_of(x0), optimizer.space)]
+        if not x0:
+            return []
     several = _is_list_of_points(x0)
     points = list(x0) if several else [x0]
     if y0 is None:

@@ -24,7 +24,7 @@ from dale.methods.memory import Memory
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
-from dale.space import Space, as_space
+from dale.space import Space, as_space, points_of, rows_of, values_of
 from dale.threads import one_blas_thread
 from dale.trial import LocalMinimum, Params, Reason, Result, Source, State, Trial
 
@@ -133,6 +133,31 @@ class Optimizer:
         """Record an evaluation that was made elsewhere."""
         number = _check_value(value)
         return self.tell(self._give(params, Source.KNOWN), number)
+
+    def add_all(self, table: Any, value: str = "value") -> list[Trial]:
+        """Record a table of evaluations that were made elsewhere; all of its rows, or none if one is refused.
+
+        A column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the value;
+        other columns are passed over. Where the value is empty, NaN or infinite, the evaluation counts as failed.
+
+        Args:
+            table: The path of a CSV file with a heading, a data frame of pandas or polars, a mapping of columns or a
+                list of mappings. What is written in a file is read as its parameter needs it, options by their text.
+            value: Name of the column with the objective's values.
+        """
+        if not isinstance(value, str):
+            raise TypeError(f"value must be the name of a column, got {value!r}")
+        if value in self.space.names:
+            raise ValueError(f"{value!r} is a parameter; wanted the name of the column with the objective's values")
+        rows = rows_of(table)
+        points, values = points_of(rows, self.space), values_of(rows, value)
+        with self._lock:
+            return [
+                self._record(params, point, Reason(Source.KNOWN), State.TOLD, number)
+                if number is not None
+                else self._record(params, point, Reason(Source.KNOWN), State.FAILED, error=f"no value in row {i}")
+                for i, ((params, point), number) in enumerate(zip(points, values, strict=True), 1)
+            ]
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -276,9 +301,18 @@ class Optimizer:
             return next(p for p in row if not _is_row(p, seen))
         return point
 
-    def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
+    def _record(
+        self,
+        params: Params,
+        point: Vector,
+        reason: Reason,
+        state: State = State.PENDING,
+        value: float | None = None,
+        error: str | None = None,
+    ) -> Trial:
         with self._lock:
-            trial = Trial(len(self._ledger.trials), params, self.space.as_array(params), point, reason)
+            x = self.space.as_array(params)
+            trial = Trial(len(self._ledger.trials), params, x, point, reason, state, value, error)
             self._ledger.write(trial)
         return trial
 

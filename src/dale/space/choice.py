@@ -75,6 +75,10 @@ class Choice:
         """Options are apart from each other."""
         return False
 
+    def has(self, value: Any) -> bool:
+        """Whether a value is one of the options."""
+        return self._position(value) is not None
+
     def check(self, value: Any, name: str) -> Any:
         """The option that equals the value."""
         k = self._position(value)
