@@ -51,7 +51,7 @@ class Optimizer:
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         free = self.space.continuous
-        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered)
+        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered, self.space.active)
         self._ledger = Ledger(self.space.dimension, rounding)
         self._memory = Memory()
         self._lock = RLock()
@@ -292,7 +292,7 @@ class Optimizer:
             left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen)]
             return left[np.argmax(np.min(cdist(left, seen), axis=1))]
         for _ in range(RESPACE_TRIES):
-            point = self.space.snap(far_from(seen, self.space.dimension, rng))
+            point = far_from(seen, self.space.dimension, rng, snap=self.space.snap_all)
             if not _is_row(point, seen):
                 return point
         if n is not None:  # of one more than were seen, one is new

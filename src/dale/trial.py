@@ -218,7 +218,8 @@ class Result(OptimizeResult):
         x_iters: All told points, (n, d), in the user's units.
         func_vals: All told values, (n,).
         history: Every trial with the reason it was chosen for.
-        local_minima: The minima that the data show, best first; none in a space with unordered choices.
+        local_minima: The minima that the data show, best first; none in a space with unordered choices or
+            conditional parameters.
         seed: The seed that gives the same run again.
     """
 

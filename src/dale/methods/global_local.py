@@ -365,7 +365,7 @@ class Landscape:
         starts = self.starts[order]
         lower, upper = Box.unit(self.dimension)
         if self.history.rounding is not None:  # what cannot move freely stays as it is
-            free = self.history.rounding.free
+            free = self.history.rounding.free & self.history.rounding.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
         tops, promises = climb(posterior.predict_with_curvatures, self._data[2], starts, lower, upper, tolerance=TOP)
         best = Found(starts[0], float(level[order[0]]))

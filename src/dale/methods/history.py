@@ -21,11 +21,13 @@ class Rounding(NamedTuple):
         snap: Points (m, d) as the objective sees them.
         free: Coordinates that move freely, (d,).
         ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
+        active: Which coordinates of points (m, d), as the objective sees them, stand for what it gets at all, (m, d).
     """
 
     snap: Callable[[Matrix], Matrix]
     free: np.ndarray
     ordered: np.ndarray
+    active: Callable[[Matrix], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,8 +158,8 @@ def slices(result: Result, space: Space, *, length_scale: float | None = None, f
 def axis_of(space: Space, name: str, fine: int = FINE) -> Axis:
     """A parameter from end to end, evenly spaced on its own scale."""
     parameter = space.parameters[name]
-    if parameter.width != 1 or isinstance(parameter, Choice):
-        raise TypeError(f"pictures know numbers only, and parameter {name!r} is {parameter!r}")
+    if parameter.width != 1 or isinstance(parameter, Choice) or name in space.conditions:
+        raise TypeError(f"pictures know numbers only, that are always there, and parameter {name!r} is of {space!r}")
     values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, fine)]
     return Axis(name, np.unique(np.array(values, dtype=float)), bool(getattr(parameter, "log", False)))
 
