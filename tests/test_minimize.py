@@ -369,9 +369,37 @@ def test_a_fresh_seed_is_told():
     assert one.x_iters.tolist() == two.x_iters.tolist()
 
 
-def test_an_objective_that_returns_two_values_is_refused():
-    with pytest.raises(TypeError, match="minimises one objective"):
-        dale.minimize(lambda x: [1.0, 2.0], BOX, budget=5)
+@pytest.mark.parametrize("values", [[1.0, 2.0], (1.0, 2.0, 3.0), np.ones(2), np.ones((1, 2)), {"loss": 1.0, "time": 2}])
+class TestSeveralObjectives:
+    WORDS = r"must be one real number, got .*; dale minimises one objective: .* weighted sum, or use Optuna or BoTorch"
+
+    def test_they_are_refused_at_the_first_evaluation(self, values):
+        """Also where values are known from elsewhere: nothing is lost."""
+        for known in ({}, {"x0": [[1, 1], [0, 0]], "y0": [4.5, 1.5]}):
+            calls = []
+            with pytest.raises(TypeError, match=self.WORDS):
+                dale.minimize(lambda x, calls=calls: calls.append(1) or values, BOX, budget=5, **known)
+            assert len(calls) == 1
+
+    def test_later_the_trial_fails(self, values):
+        calls = []
+
+        def fun(x):
+            calls.append(1)
+            return values if len(calls) == 3 else bowl(x)
+
+        result = dale.minimize(fun, BOX, budget=5, seed=0)
+        assert result.history[2].error == f"the objective returned {values!r}"
+        assert len(result.func_vals) == 4
+
+    def test_nor_can_they_be_told(self, values):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        trial = optimizer.ask()
+        with pytest.raises(TypeError, match=self.WORDS):
+            optimizer.tell(trial, values)
+        with pytest.raises(TypeError, match=self.WORDS):
+            optimizer.add([0, 0], values)
+        assert [t.state for t in optimizer.history] == [State.PENDING]
 
 
 def test_progress_is_silent_unless_wanted(capsys):

@@ -13,10 +13,10 @@ import numpy as np
 
 from dale.errors import Retry, SpaceExhausted
 from dale.methods import Method
-from dale.optimizer import Optimizer, check_tolerance
+from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
 from dale.space import is_table, points_of, rows_of
-from dale.trial import Result, Trial
+from dale.trial import Result, Source, State, Trial
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED = 4, 5, 6
@@ -160,13 +160,10 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
     try:
         return optimizer.tell(trial, value)
     except (TypeError, ValueError):
-        if _is_several(value) and optimizer.best is None:
+        told = any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
+        if are_several(value) and not told:
             raise  # several objectives, seen at once: nothing is lost by saying so
         return optimizer.fail(trial, f"the objective returned {value!r}")
-
-
-def _is_several(value: Any) -> bool:
-    return (isinstance(value, np.ndarray) and value.size > 1) or (isinstance(value, list | tuple) and len(value) > 1)
 
 
 def _check_budget(budget: Any) -> int:

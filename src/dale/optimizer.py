@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sized
 from numbers import Integral, Real
 from threading import RLock
 from typing import Any, overload
@@ -398,14 +399,26 @@ def check_tolerance(tolerance: Any) -> float:
     return float(tolerance)
 
 
+def are_several(value: Any) -> bool:
+    """Whether a value is a collection, as of several objectives."""
+    if isinstance(value, np.ndarray):
+        return value.size > 1
+    return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
+
+
 def _check_value(value: Any) -> float:
     """The value as a float, if it is one finite real number."""
     if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
         value = value.reshape(()).item()
+    if are_several(value):
+        raise TypeError(
+            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective: make one "
+            "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
+        )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective "
-            "(for several see Optuna or BoTorch), and an evaluation without a value is told with fail(trial, why)"
+            f"the value of a trial must be one real number, got {value!r}; an evaluation without a value is told with "
+            "fail(trial, why)"
         )
     try:
         number = float(value)

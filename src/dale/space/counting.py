@@ -12,7 +12,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from dale.space.conditions import Conditions
 from dale.space.parameter import Parameter
 
 
-class Digits(NamedTuple):
+@dataclass(frozen=True)
+class Digits:
     """Numbers of some values of a parameter: all of ``first``, ``first + 1``, ... but those left out."""
 
     first: int
