@@ -148,7 +148,7 @@ def test_the_target_stops_the_run():
 
 
 def test_the_time_limit_stops_the_run(monkeypatch):
-    """No evaluation is begun after it; one that is being made is not cut short."""
+    """No point is asked for after it; an evaluation that has begun is not cut short."""
     clock = [100.0]
     monkeypatch.setattr(sys.modules["dale.minimize"], "monotonic", lambda: clock[0])
 

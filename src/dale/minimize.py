@@ -54,7 +54,7 @@ def minimize(
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
-        time_limit: Seconds for the run: after them no evaluation is begun. One that is being made is not cut short
+        time_limit: Seconds for the run: after them no point is asked for. An evaluation that has begun is not cut short
             (the name ``timeout`` is kept for a limit on each evaluation).
         tolerance: The run stops when nothing left promises more than this, in units of the objective, neither near the
             best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
