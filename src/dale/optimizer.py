@@ -263,7 +263,7 @@ class Optimizer:
 
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
-        return self._record(self.space.check(params), self.space.encode(params), Reason(source))
+        return self._record(*self.space.read(params), Reason(source))
 
     def _exhausted(self) -> bool:
         """Whether each point of a finite space has been asked, and none is to be asked again."""

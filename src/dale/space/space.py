@@ -98,10 +98,15 @@ class Space:
 
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
+        return self.read(params)[1]
+
+    def read(self, params: Any) -> tuple[Params, Vector]:
+        """A point of the user's both ways: as ``check`` and as ``encode`` give it."""
+        values = self._check(params)
         point = np.full(self.dimension, REST)
-        for name, value in self._check(params).items():
+        for name, value in values.items():
             point[self._columns[name]] = self.parameters[name].encode(value)
-        return frozen(point)
+        return self._as_params(values), frozen(point)
 
     def decode(self, point: Vector) -> Params:
         """A point of the unit cube to what the objective takes."""

@@ -55,7 +55,7 @@ def points_of(rows: Sequence[Row], space: Space) -> list[tuple[Params, Vector]]:
             cells = {name: _value(row[name], space.parameters[name]) for name in space.names if name in row}
             given = {name: value for name, value in cells.items() if value is not _MISSING}
             params = given if space.named else _without_names(given, space)
-            points.append((space.check(params), space.encode(params)))
+            points.append(space.read(params))
         except (SpaceError, TypeError) as error:
             raise type(error)(f"row {number} of the earlier data: {error}. Nothing was recorded") from None
     return points
