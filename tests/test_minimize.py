@@ -1,4 +1,5 @@
 import doctest
+import sys
 
 import numpy as np
 import pytest
@@ -16,8 +17,6 @@ def bowl(x):
 
 
 def test_the_example_of_the_docstring():
-    import sys
-
     results = doctest.testmod(sys.modules["dale.minimize"])
     assert results.attempted > 0
     assert results.failed == 0
@@ -57,6 +56,70 @@ def test_a_mixed_space():
     assert [p["rate"] for p in found] == pytest.approx([1e-3] * len(found), rel=1e-2)
 
 
+WANTED = {"linear": {"C", "kernel"}, "rbf": {"C", "kernel", "gamma"}, "poly": {"C", "kernel", "gamma", "degree"}}
+
+
+class TestConditional:
+    """A support vector machine: gamma has a meaning for two kernels of three, the degree for one."""
+
+    SPACE = dale.Space(
+        C=dale.Float(1e-3, 1e3, log=True),
+        kernel=dale.Choice(["linear", "rbf", "poly"]),
+        gamma=dale.Float(1e-4, 1e1, log=True).when(kernel=["rbf", "poly"]),
+        degree=dale.Int(2, 6).when(kernel="poly"),
+    )
+
+    def loss(self, best):
+        """The error, 0 at its best with the best of the kernels."""
+
+        def loss(p):
+            assert set(p) == WANTED[p["kernel"]]
+            error = 0.1 * (np.log10(p["C"]) - 1) ** 2 + (0.0 if p["kernel"] == best else 0.2)
+            if "gamma" in p:
+                error += 0.2 * (np.log10(p["gamma"]) + 2) ** 2
+            if "degree" in p:
+                error += 0.1 * (p["degree"] - 4) ** 2
+            return error
+
+        return loss
+
+    @pytest.mark.parametrize("best", ["linear", "rbf", "poly"])
+    @pytest.mark.parametrize("seed", range(2))
+    def test_the_optimum_is_found_whatever_is_active_there(self, best, seed):
+        result = dale.minimize(self.loss(best), self.SPACE, budget=50, seed=seed)
+        assert not any(t.error for t in result.history)
+        assert result.fun < 1e-6
+        assert result.params["kernel"] == best
+        assert set(result.params) == WANTED[best]
+        assert len({t.point.tobytes() for t in result.history}) == 50
+        assert [v is None for v in result.x] == [name not in result.params for name in self.SPACE.names]
+        assert result.local_minima == ()
+        assert f"kernel={best}" in str(result)
+
+    @pytest.mark.parametrize(
+        "method", [dale.methods.paper, dale.methods.ei, dale.methods.lcb, dale.methods.imgpo], ids=lambda m: m.__name__
+    )
+    def test_other_methods_ask_no_point_twice(self, method):
+        result = dale.minimize(self.loss("rbf"), self.SPACE, budget=25, seed=0, method=method())
+        assert not any(t.error for t in result.history)
+        assert len({t.point.tobytes() for t in result.history}) == 25
+
+    def test_a_finite_space_ends_when_all_different_points_are_seen(self):
+        b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])
+        space = dale.Space(a=dale.Choice(["x", "y", "z"]), b=b, c=c)
+        calls = []
+        result = dale.minimize(lambda p: calls.append(tuple(p.values())) or len(calls), space, budget=50, seed=0)
+        assert (result.status, result.nfev) == (4, 7)
+        assert sorted(calls) == [("x", 1, 0), ("x", 1, 1), ("x", 2, 0), ("x", 2, 1), ("x", 3), ("y",), ("z",)]
+
+    def test_earlier_data(self, tmp_path):
+        path = tmp_path / "svm.csv"
+        path.write_text("C,kernel,gamma,degree,error\n1,linear,,,0.3\n10,rbf,0.01,,0.2\n10,poly,0.01,4,\n")
+        result = dale.minimize(self.loss("poly"), self.SPACE, budget=3, seed=0, x0=path, y0="error")
+        assert [set(t.params) for t in result.history[:3]] == list(WANTED.values())
+        assert result.nfev == 3
+
+
 def test_a_finite_space_ends_the_run():
     calls = []
 
@@ -82,6 +145,78 @@ def test_the_target_stops_the_run():
     assert result.nfev < 20
     assert result.fun <= 1e-6
     assert (result.status, result.message, result.success) == (1, "The target is reached", True)
+
+
+def test_the_time_limit_stops_the_run(monkeypatch):
+    """No point is asked for after it; an evaluation that has begun is not cut short."""
+    clock = [100.0]
+    monkeypatch.setattr(sys.modules["dale.minimize"], "monotonic", lambda: clock[0])
+
+    def slow(x):
+        clock[0] += 3.0
+        return bowl(x)
+
+    result = dale.minimize(slow, BOX, budget=50, seed=0, time_limit=10)
+    assert result.nfev == 4
+    assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
+    assert dale.minimize(slow, BOX, budget=4, seed=0, time_limit=12).status == 0
+
+
+class TestConverged:
+    """``tolerance``: the run stops when nothing left promises more, neither near the best nor elsewhere."""
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
+        result = dale.minimize(bowl, BOX, budget=60, seed=seed, tolerance=0.1)  # values go up to 21.5
+        assert (result.status, result.success) == (6, True)
+        assert result.message == "Converged: nothing left promises more than the tolerance"
+        assert result.fun < 1e-9
+        assert result.nfev < 30
+        within = next(t.id for t in result.history if t.value < 0.1)
+        assert result.nfev > within + 6  # 3 d global proposals were made to see
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_better_basin_elsewhere_is_found_first(self, seed):
+        """A wide basin 0.6 deep, and one of a fifth of its area that is 1 deep."""
+
+        def two(x):
+            wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
+            return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
+
+        result = dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003)
+        assert result.fun < -1
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_branin_s_function_is_looked_at_everywhere(self, seed):
+        def branin(x):
+            bend = x[1] - 5.1 / (4 * np.pi**2) * x[0] ** 2 + 5 / np.pi * x[0] - 6
+            return float(bend**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10)
+
+        result = dale.minimize(branin, [(-5, 10), (0, 15)], budget=100, seed=seed, tolerance=2.0)
+        assert result.status == 6
+        assert result.fun < 0.39789
+        quarters = (result.x_iters > [2.5, 7.5]) @ [1, 2]
+        assert np.all(np.bincount(quarters, minlength=4) >= 2)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_pure_noise_does_not_converge(self, seed):
+        rng = np.random.default_rng(seed)
+        result = dale.minimize(lambda x: rng.normal(), BOX, budget=40, seed=seed, tolerance=0.05)
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
+    def test_a_method_that_does_not_know_what_it_promises_goes_on(self, method):
+        result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.ei, dale.methods.paper])
+    def test_other_methods_that_do(self, method):
+        result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, method=method())
+        assert result.status == 6
+        assert result.fun < 0.1
+
+    def test_without_a_tolerance_the_budget_is_spent(self):
+        assert dale.minimize(bowl, BOX, budget=40, seed=0).status == 0
 
 
 def test_the_callback_sees_the_result_and_may_stop():
@@ -147,6 +282,34 @@ def test_all_failed():
     assert "the last error: the objective returned nan" in result.message
 
 
+def test_what_the_machine_fails_is_evaluated_again():
+    calls = []
+
+    def flaky(x):
+        calls.append(tuple(x))
+        if len(calls) in (2, 5, 6):
+            raise dale.Retry("the node died")
+        return bowl(x)
+
+    result = dale.minimize(flaky, BOX, budget=12, seed=0)
+    assert calls[1] == calls[2]
+    assert calls[4] == calls[5] == calls[6]
+    assert result.nfev == len(calls) == 12
+    assert len(set(calls)) == len(result.func_vals) == 9
+    failed = [t for t in result.history if t.retry]
+    assert [t.id for t in failed] == [1, 4, 5]
+    assert all("Retry: the node died" in t.error for t in failed)
+
+
+def test_a_machine_that_always_fails_ends_with_the_budget():
+    def dead(x):
+        raise dale.Retry("no licence")
+
+    result = dale.minimize(dead, BOX, budget=4, seed=0)
+    assert (result.nfev, result.status, result.success) == (4, 3, False)
+    assert str(result).startswith("No evaluation has given a finite value (the last error: dale.errors.Retry: no licen")
+
+
 def test_a_typo_in_the_objective_is_told():
     result = dale.minimize(lambda x: undefined_name, BOX, budget=4, seed=0)  # noqa: F821
     assert "NameError: name 'undefined_name' is not defined" in str(result)
@@ -169,6 +332,18 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
     assert result.nfev == 4
     assert [t.reason.source for t in result.history[:3]] == [Source.KNOWN] * 3
     assert Source.DESIGN not in {t.reason.source for t in result.history}
+
+
+def test_x0_may_be_a_file(tmp_path):
+    """With a column for the values they are known; without, the points are evaluated first."""
+    path = tmp_path / "earlier.csv"
+    path.write_text("x0,x1,y\n1,1,4.5\n0,0,1.5\n-1,1,\n")
+    known = dale.minimize(bowl, BOX, budget=3, seed=0, x0=path, y0="y")
+    assert known.nfev == 3
+    assert [t.value for t in known.history[:3]] == [4.5, 1.5, None]
+    begun = dale.minimize(bowl, BOX, budget=4, seed=0, x0=str(path))
+    assert begun.x_iters[:3].tolist() == [[1, 1], [0, 0], [-1, 1]]
+    assert begun.nfev == 4
 
 
 @pytest.mark.parametrize("x0", [["b", 2], [["b", 2]], [("b", 2.0)], np.array(["b", 2], dtype=object)])
@@ -194,9 +369,37 @@ def test_a_fresh_seed_is_told():
     assert one.x_iters.tolist() == two.x_iters.tolist()
 
 
-def test_an_objective_that_returns_two_values_is_refused():
-    with pytest.raises(TypeError, match="minimises one objective"):
-        dale.minimize(lambda x: [1.0, 2.0], BOX, budget=5)
+@pytest.mark.parametrize("values", [[1.0, 2.0], (1.0, 2.0, 3.0), np.ones(2), np.ones((1, 2)), {"loss": 1.0, "time": 2}])
+class TestSeveralObjectives:
+    WORDS = r"must be one real number, got .*; dale minimises one objective: .* weighted sum, or use Optuna or BoTorch"
+
+    def test_they_are_refused_at_the_first_evaluation(self, values):
+        """Also where values are known from elsewhere: nothing is lost."""
+        for known in ({}, {"x0": [[1, 1], [0, 0]], "y0": [4.5, 1.5]}):
+            calls = []
+            with pytest.raises(TypeError, match=self.WORDS):
+                dale.minimize(lambda x, calls=calls: calls.append(1) or values, BOX, budget=5, **known)
+            assert len(calls) == 1
+
+    def test_later_the_trial_fails(self, values):
+        calls = []
+
+        def fun(x):
+            calls.append(1)
+            return values if len(calls) == 3 else bowl(x)
+
+        result = dale.minimize(fun, BOX, budget=5, seed=0)
+        assert result.history[2].error == f"the objective returned {values!r}"
+        assert len(result.func_vals) == 4
+
+    def test_nor_can_they_be_told(self, values):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        trial = optimizer.ask()
+        with pytest.raises(TypeError, match=self.WORDS):
+            optimizer.tell(trial, values)
+        with pytest.raises(TypeError, match=self.WORDS):
+            optimizer.add([0, 0], values)
+        assert [t.state for t in optimizer.history] == [State.PENDING]
 
 
 def test_progress_is_silent_unless_wanted(capsys):
@@ -240,6 +443,13 @@ def test_bad_spaces(space, error, match):
         ({"budget": None}, TypeError, "positive integer"),
         ({"target": "low"}, TypeError, "target must be a number"),
         ({"target": np.nan}, ValueError, "target"),
+        ({"time_limit": "1 h"}, TypeError, "time_limit must be a number of seconds"),
+        ({"time_limit": 0}, ValueError, "time_limit must be positive, got 0"),
+        ({"time_limit": np.nan}, ValueError, "time_limit must be positive, got nan"),
+        ({"tolerance": "small"}, TypeError, "tolerance must be a number, got 'small'"),
+        ({"tolerance": True}, TypeError, "tolerance must be a number, got True"),
+        ({"tolerance": 0}, ValueError, "tolerance must be positive, got 0"),
+        ({"tolerance": np.nan}, ValueError, "tolerance must be positive, got nan"),
         ({"x0": [5, 5]}, ValueError, "outside its bounds"),
         ({"x0": [1]}, ValueError, "wanted 2 numbers"),
         ({"x0": [[1, 1]], "y0": [1.0, 2.0]}, ValueError, "one value for each point"),

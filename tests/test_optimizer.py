@@ -1,3 +1,4 @@
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -73,10 +74,11 @@ def test_what_is_remembered_does_not_show(method, seed):
     optimizer, seen = dale.Optimizer(BOX, seed=seed, method=method()), set()
     while len(optimizer.history) < 24:
         open_ones = [t for t in optimizer.history if t.state is not State.TOLD]
-        what = rng.choice(["ask", "ask", "tell", "tell", "tell", "fail", "add"])
+        what = rng.choice(["ask", "ask", "tell", "tell", "tell", "fail", "retry", "add"])
         if what == "ask":
-            expected = proposed_afresh(optimizer, optimizer.history)
-            trial = optimizer.ask()
+            while (trial := optimizer.ask()).reason.again is not None:
+                pass
+            expected = proposed_afresh(optimizer, optimizer.history[:-1])
             assert (trial.point.tolist(), trial.reason) == expected
             seen.add(trial.reason.source)
         elif what == "add":
@@ -86,7 +88,7 @@ def test_what_is_remembered_does_not_show(method, seed):
             if what == "tell":
                 optimizer.tell(trial, bowl(trial.x))
             elif trial.state is State.PENDING:
-                optimizer.fail(trial, "not now")
+                optimizer.fail(trial, "not now", retry=what == "retry")
     assert Source.GLOBAL in seen
     assert Source.REGION in seen or method not in (dale.methods.default, dale.methods.paper)
 
@@ -481,6 +483,215 @@ class TestSpacesOfAnyKind:
         np.testing.assert_array_equal(trial.point, space.point(left))
         with pytest.raises(dale.SpaceExhausted):
             optimizer.ask()
+
+
+class TestEarlierData:
+    ROWS = ({"x0": 1.0, "x1": 4.5, "value": 0.25}, {"x0": -2.0, "x1": 3.0, "value": ""}, {"x0": 3, "x1": 4, "value": 4})
+
+    def test_each_row_is_a_trial(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        first, second, third = optimizer.add_all(list(self.ROWS))
+        assert optimizer.history == (first, second, third)
+        assert [t.reason.source for t in optimizer.history] == [Source.KNOWN] * 3
+        assert [t.state for t in optimizer.history] == [State.TOLD, State.FAILED, State.TOLD]
+        assert (second.error, second.value) == ("no value in row 2", None)
+        assert (optimizer.best.value, optimizer.best.x.tolist()) == (0.25, [1.0, 4.5])
+        assert optimizer.result().nfev == 0
+
+    def test_it_is_what_add_and_fail_record(self):
+        one, other = dale.Optimizer(BOX, seed=0), dale.Optimizer(BOX, seed=0)
+        one.add_all(list(self.ROWS))
+        other.add([1.0, 4.5], 0.25)
+        other.fail(other.ask(at=[-2.0, 3.0]))
+        other.add([3, 4], 4)
+        assert one.ask().point.tolist() == other.ask().point.tolist()
+
+    @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei])
+    def test_it_stands_in_for_the_initial_design(self, method):
+        optimizer = dale.Optimizer(BOX, seed=0, method=method())
+        optimizer.add_all(list(self.ROWS))
+        for _ in range(6):
+            trial = optimizer.ask()
+            assert trial.reason.source is not Source.DESIGN
+            optimizer.tell(trial, bowl(trial.x))
+
+    def test_all_of_it_failed(self):
+        """Nothing is known, but where not to look."""
+        optimizer = dale.Optimizer(BOX, seed=0)
+        optimizer.add_all([row | {"value": np.nan} for row in self.ROWS])
+        trial = optimizer.ask()
+        assert trial.reason.source is Source.EXPLORE
+        optimizer.tell(trial, 1.0)
+        optimizer.ask()
+
+    def test_all_or_nothing(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        for bad in ({"x0": 99.0}, {"value": "lost"}):
+            with pytest.raises(ValueError, match=r"row 3 .*Nothing was recorded"):
+                optimizer.add_all([*self.ROWS[:2], self.ROWS[2] | bad])
+        assert optimizer.history == ()
+
+    def test_the_column_of_the_values(self):
+        optimizer = dale.Optimizer({"a": (0, 1)}, seed=0)
+        [trial] = optimizer.add_all({"a": [0.5], "loss": [3.0], "value": ["no"]}, value="loss")
+        assert trial.value == 3.0
+        with pytest.raises(ValueError, match="'a' is a parameter"):
+            optimizer.add_all({"a": [0.5]}, value="a")
+        with pytest.raises(TypeError, match="name of a column, got 3"):
+            optimizer.add_all({"a": [0.5]}, value=3)
+
+    def test_ten_thousand_rows(self):
+        X = np.random.default_rng(0).uniform([-5, 0], [10, 15], (10_000, 2))
+        optimizer = dale.Optimizer(BOX, seed=0)
+        optimizer.add_all({"x0": X[:, 0], "x1": X[:, 1], "value": [bowl(x) for x in X]})
+        trial = optimizer.ask()
+        optimizer.tell(trial, bowl(trial.x))
+        assert bowl(trial.x) < 0.1 * np.min([bowl(x) for x in X])
+
+
+class TestConverged:
+    def until(self, tolerance):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        while not optimizer.converged(tolerance):
+            trial = optimizer.ask()
+            optimizer.tell(trial, bowl(trial.x))
+            assert trial.id < 60
+        return optimizer
+
+    def test_asking_whether_changes_nothing(self):
+        optimizer = self.until(2.0)
+        assert points(optimizer) == points(told(len(optimizer.history)))
+        assert optimizer.ask().point.tolist() == told(len(optimizer.history) - 1).ask().point.tolist()
+
+    def test_the_last_proposals_promised_little(self):
+        *_, last = [t for t in self.until(2.0).history if (t.reason.acquisition or 9) >= 2.0]
+        after = self.until(2.0).history[last.id + 1 :]
+        assert sum(t.reason.source is Source.GLOBAL for t in after) >= 6
+
+    def test_trials_that_are_out_or_failed_are_no_evidence(self):
+        """However many are asked: what nobody has told proves nothing."""
+        optimizer = told(8)
+        trials = optimizer.ask(30)
+        assert not optimizer.converged(1e6)
+        for trial in trials:
+            optimizer.fail(trial, "lost")
+        assert not optimizer.converged(1e6)
+
+    def test_a_gain_is_a_reason_to_go_on(self):
+        """What promised little and gave much."""
+        optimizer = self.until(2.0)
+        trial = optimizer.ask()
+        assert trial.reason.acquisition < 2.0
+        optimizer.tell(trial, -100.0)
+        assert not optimizer.converged(2.0)
+
+    def test_not_before_what_the_machine_failed_is_told(self):
+        optimizer = self.until(2.0)
+        optimizer.fail(optimizer.ask(), "the node died", retry=True)
+        assert not optimizer.converged(2.0)
+
+    def test_an_exhausted_space(self):
+        optimizer = dale.Optimizer([dale.Int(0, 3)], seed=0)
+        trials = optimizer.ask(4)
+        assert not optimizer.converged(1e-9)
+        for trial in trials:
+            optimizer.tell(trial, float(trial.x[0]))
+        assert optimizer.converged(1e-9)
+
+    def test_before_the_first_ask(self):
+        assert not dale.Optimizer(BOX).converged(1.0)
+
+
+class TestAskedAgain:
+    """``fail(trial, why, retry=True)``: the machine is to blame, not the point."""
+
+    def test_the_point_is_asked_again_once_and_the_history_keeps_everything(self):
+        optimizer = told(7)
+        trial = optimizer.ask()
+        failed = optimizer.fail(trial, "the node died", retry=True)
+        assert (failed.state, failed.error, failed.retry) == (State.FAILED, "the node died", True)
+        again = optimizer.ask()
+        assert again.id == trial.id + 1
+        assert again.point.tolist() == trial.point.tolist()
+        assert again.x.tolist() == trial.x.tolist()
+        assert again.reason == dataclasses.replace(trial.reason, again=trial.id, closed=())
+        assert str(again.reason) == f"{trial.reason}; trial {trial.id} again, which the machine failed"
+        assert optimizer.history[trial.id] is failed
+        another = optimizer.ask()
+        assert another.point.tolist() != trial.point.tolist()
+        optimizer.fail(again, "and again", retry=True)
+        assert optimizer.ask().reason.again == again.id
+        optimizer.fail(trial, "we knew that", retry=True)
+        assert optimizer.ask().reason.again is None
+        assert optimizer.result().nit == sum(t.reason.again is None for t in optimizer.history[3:])
+
+    @pytest.mark.parametrize(
+        "method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo, dale.methods.lcb]
+    )
+    def test_no_model_sees_it(self, method):
+        """A run with such failures proposes bit for bit what it would without, designs and steps included."""
+
+        def run(fails):
+            optimizer = dale.Optimizer(BOX, seed=3, method=method())
+            while sum(not t.retry for t in optimizer.history) < 30:
+                trial = optimizer.ask()
+                if trial.id in fails:
+                    optimizer.fail(trial, "out of memory", retry=True)
+                else:
+                    optimizer.tell(trial, bowl(trial.x))
+            return [t for t in optimizer.history if not t.retry]
+
+        plain, shaken = run(()), run((0, 2, 5, 6, 11, 17, 18, 19, 30))
+        assert [t.point.tolist() for t in plain] == [t.point.tolist() for t in shaken]
+        assert [t.value for t in plain] == [t.value for t in shaken]
+
+    def test_in_a_batch_too(self):
+        """All that the machine failed comes first, in order; the length-scale does not go back to that of the first."""
+        optimizer = told(14)
+        trials = optimizer.ask(5)
+        for trial in trials[::-1]:
+            optimizer.fail(trial, retry=True)
+        again = optimizer.ask(7)
+        assert [t.reason.again for t in again] == [*(t.id for t in trials), None, None]
+        assert [t.point.tolist() for t in again[:5]] == [t.point.tolist() for t in trials]
+        assert {t.reason.length_scale for t in again[:5]} == {trials[-1].reason.length_scale}
+
+    def test_a_value_that_comes_late_is_taken_and_nothing_is_asked_again(self):
+        optimizer = told(4)
+        trial = optimizer.ask()
+        optimizer.fail(trial, "no answer", retry=True)
+        late = optimizer.tell(trial, 3.0)
+        assert (late.state, late.value, late.retry, late.error) == (State.TOLD, 3.0, False, None)
+        assert optimizer.ask().reason.again is None
+
+    def test_failed_after_all(self):
+        optimizer = told(4)
+        trial = optimizer.ask()
+        optimizer.fail(trial, "no answer", retry=True)
+        assert not optimizer.fail(trial, "it was the point").retry
+        assert optimizer.ask().reason.again is None
+
+    def test_a_finite_space_is_not_exhausted_before(self):
+        optimizer = dale.Optimizer([dale.Int(0, 3)], seed=0)
+        trials = optimizer.ask(4)
+        optimizer.fail(trials[2], retry=True)
+        [again] = optimizer.ask(3)
+        assert again.x.tolist() == trials[2].x.tolist()
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
+
+    def test_a_point_of_the_user_s(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        trial = optimizer.ask(at=[0.5, 0.1])
+        optimizer.fail(trial, retry=True)
+        again = optimizer.ask()
+        assert (again.reason.source, again.x.tolist()) == (Source.GIVEN, [0.5, 0.1])
+        assert optimizer.ask().reason.source is Source.DESIGN
+
+    def test_retry_is_true_or_false(self):
+        optimizer = told(4)
+        with pytest.raises(TypeError, match="retry must be True or False, got 3"):
+            optimizer.fail(optimizer.ask(), "x", retry=3)
 
 
 def test_several_threads_may_ask_and_tell_one_optimizer():

@@ -83,6 +83,7 @@ def result(**changes):
         "message": "The budget is spent",
         "params": np.array([0.1]),
         "local_minima": (minimum,),
+        "noise": 0.0,
     }
     return Result(**(fields | changes))
 

@@ -14,7 +14,7 @@ user's params --space--> unit cube --history--> (X, y)
 """
 
 from dale import methods
-from dale.errors import SpaceError, SpaceExhausted, TrialError
+from dale.errors import Retry, SpaceError, SpaceExhausted, TrialError
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
 from dale.space import Choice, Float, Int, Space
@@ -31,6 +31,7 @@ __all__ = [
     "Optimizer",
     "Reason",
     "Result",
+    "Retry",
     "Space",
     "SpaceError",
     "SpaceExhausted",

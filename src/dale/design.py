@@ -1,5 +1,7 @@
 """Points chosen without a model: the initial design, and a way out when a model has nothing to say."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -12,9 +14,17 @@ def latin_hypercube(n: int, dimension: int, rng: np.random.Generator) -> Matrix:
     return (slices + rng.random((n, dimension))) / n
 
 
-def far_from(points: Matrix, dimension: int, rng: np.random.Generator, n_candidates: int = 1024) -> Vector:
-    """A random point of the cube that is far from all given ones (n, d)."""
+def far_from(
+    points: Matrix,
+    dimension: int,
+    rng: np.random.Generator,
+    n_candidates: int = 1024,
+    snap: Callable[[Matrix], Matrix] | None = None,
+) -> Vector:
+    """A random point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""
     candidates = rng.random((n_candidates, dimension))
+    if snap is not None:
+        candidates = snap(candidates)
     if len(points) == 0:
         return candidates[0]
     return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]

@@ -1,4 +1,4 @@
-"""What a user can do wrong, as ``ValueError``s with a name, and the end of a search that has seen everything.
+"""What a user can do wrong, as ``ValueError``s with a name; the end of a search that has seen everything; ``Retry``.
 
 Every message says what was got, what was wanted and what to do; raising one never changes any state.
 """
@@ -10,6 +10,13 @@ class SpaceError(ValueError):
 
 class TrialError(ValueError):
     """A trial that is unknown, or was told before with another value."""
+
+
+class Retry(RuntimeError):
+    """For an objective to raise when the machine is at fault and not the point: ``raise dale.Retry("the node died")``.
+
+    The trial fails with this reason, its neighbourhood is not avoided, and its point is asked again.
+    """
 
 
 class SpaceExhausted(RuntimeError):

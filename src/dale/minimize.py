@@ -6,17 +6,20 @@ import math
 import traceback
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from time import monotonic
 from typing import Any, Literal
 
 import numpy as np
 
-from dale.errors import SpaceExhausted
+from dale.errors import Retry, SpaceExhausted
 from dale.methods import Method
-from dale.optimizer import Optimizer
+from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
-from dale.trial import Evaluation, Result, Trial
+from dale.space import is_table, points_of, rows_of
+from dale.trial import Evaluation, Result, Source, State, Trial
 
-BUDGET_SPENT, TARGET_REACHED, STOPPED, EXHAUSTED = 0, 1, 2, 4  # 3 is the optimizer's NOTHING_TOLD
+BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
+EXHAUSTED, OUT_OF_TIME, CONVERGED = 4, 5, 6
 
 
 def minimize(
@@ -32,24 +35,34 @@ def minimize(
     progress: bool | None = None,
     target: float | None = None,
     noise: float | Literal["auto"] = "auto",
+    time_limit: float | None = None,
+    tolerance: float | None = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
     Args:
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
             returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
-            not finite counts as failed, and the run goes on.
+            not finite counts as failed, and the run goes on. Where the machine is to blame and not the point, let it
+            raise ``dale.Retry``: the point is evaluated again.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
         seed: Same seed, same run. None takes a fresh one, which the result tells.
         method: One of ``dale.methods``; None for the default.
-        x0: A point, or a list of points, to begin with.
-        y0: Their values if known: then they are not evaluated again.
+        x0: A point, or a list of points, to begin with; or a table of them: the path of a CSV file or a data frame.
+        y0: Their values if known, or the name of the table's column that has them: then they are not evaluated again,
+            and stand in for the initial design (``Optimizer.add_all``).
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
+        time_limit: Seconds for the run: after them no point is asked for. An evaluation that has begun is not cut short
+            (the name ``timeout`` is kept for a limit on each evaluation).
+        tolerance: The run stops when nothing left promises more than this, in units of the objective, neither near the
+            best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
+            there may always be a hole where nobody has looked, so the global model hardly promises less. None never
+            stops for this.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -62,6 +75,8 @@ def minimize(
     """
     budget = _check_budget(budget)
     target = _check_target(target)
+    tolerance = None if tolerance is None else check_tolerance(tolerance)
+    deadline = monotonic() + _check_time_limit(time_limit)
     if not callable(fun):
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
@@ -73,6 +88,12 @@ def minimize(
         try:
             for number in range(budget):
                 if _reached(target, optimizer):
+                    break
+                if monotonic() >= deadline:
+                    status, message = OUT_OF_TIME, "The time limit is reached"
+                    break
+                if tolerance is not None and optimizer.converged(tolerance):
+                    status, message = CONVERGED, "Converged: nothing left promises more than the tolerance"
                     break
                 trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
                 line.update(number + 1, trial, optimizer.best)
@@ -98,6 +119,13 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
         if y0 is not None:
             raise ValueError(f"y0 = {y0!r} needs the points it belongs to: give x0 too")
         return []
+    if isinstance(y0, str):
+        optimizer.add_all(x0, value=y0)
+        return []
+    if is_table(x0):
+        x0 = [params for params, _ in points_of(rows_of(x0), optimizer.space)]
+        if not x0:
+            return []
     several = _is_list_of_points(x0)
     points = list(x0) if several else [x0]
     if y0 is None:
@@ -130,19 +158,16 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         value = fun(params)
     except StopIteration:
         raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
-    except Exception:
-        return optimizer.fail(trial, traceback.format_exc())
+    except Exception as error:
+        return optimizer.fail(trial, traceback.format_exc(), retry=isinstance(error, Retry))
     told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
         return optimizer.tell(trial, told.value, noise=told.noise, constraints=told.constraints)
     except (TypeError, ValueError):
-        if _is_several(told.value) and optimizer.best is None:
+        first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
+        if first and are_several(told.value):
             raise  # several objectives, seen at once: nothing is lost by saying so
         return optimizer.fail(trial, f"the objective returned {value!r}")
-
-
-def _is_several(value: Any) -> bool:
-    return (isinstance(value, np.ndarray) and value.size > 1) or (isinstance(value, list | tuple) and len(value) > 1)
 
 
 def _check_budget(budget: Any) -> int:
@@ -151,6 +176,16 @@ def _check_budget(budget: Any) -> int:
     if budget < 1:
         raise ValueError(f"budget must be at least 1, got {budget!r}; it is the number of evaluations")
     return int(budget)
+
+
+def _check_time_limit(seconds: Any) -> float:
+    if seconds is None:
+        return math.inf
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(f"time_limit must be a number of seconds or None, got {seconds!r}")
+    if not float(seconds) > 0:
+        raise ValueError(f"time_limit must be positive, got {seconds!r}; leave it out for no limit")
+    return float(seconds)
 
 
 def _check_target(target: Any) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sized
 from numbers import Integral, Real
 from threading import RLock
 from typing import Any, Literal, NamedTuple, overload
@@ -26,13 +27,14 @@ from dale.methods.observations import believable
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
-from dale.space import Space, as_space
+from dale.space import Space, as_space, points_of, rows_of, values_of
 from dale.threads import one_blas_thread
 from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial
 
 SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
+CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 
 
@@ -68,7 +70,7 @@ class Optimizer:
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         free = self.space.continuous
-        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered)
+        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered, self.space.active)
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)
@@ -137,23 +139,57 @@ class Optimizer:
                 if before == told:
                     return known
                 raise TrialError(f"trial {known.id} was told {before!r} before, got {told!r}; nothing was changed")
-            return self._replace(known, state=State.TOLD, error=None, **vars(told))
+            return self._replace(known, state=State.TOLD, error=None, retry=False, **vars(told))
 
-    def fail(self, trial: Trial | int, error: str = "") -> Trial:
-        """Record that a trial could not be evaluated; its neighbourhood is avoided from now on."""
+    def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
+        """Record that a trial could not be evaluated; its neighbourhood is avoided from now on.
+
+        Args:
+            trial: A trial that ``ask`` returned, or its id.
+            error: What went wrong.
+            retry: The machine is to blame and not the point: nothing is avoided, and the next ``ask`` gives a new trial
+                at this very point. A trial is asked again once; that one may fail in turn.
+        """
+        if not isinstance(retry, bool | np.bool_):
+            raise TypeError(f"retry must be True or False, got {retry!r}")
         with self._lock:
             known = self._find(trial)
             if known.state is State.TOLD:
                 raise TrialError(
                     f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed"
                 )
-            return self._replace(known, state=State.FAILED, error=str(error))
+            return self._replace(known, state=State.FAILED, error=str(error), retry=bool(retry))
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
         with self._lock:
             told = self._check(value, noise, constraints)
             return self.tell(self._give(params, Source.KNOWN), **vars(told))
+
+    def add_all(self, table: Any, value: str = "value") -> list[Trial]:
+        """Record a table of evaluations that were made elsewhere; all of its rows, or none if one is refused.
+
+        A column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the value;
+        other columns are passed over. Where the value is empty, NaN or infinite, the evaluation counts as failed.
+
+        Args:
+            table: The path of a CSV file with a heading, a data frame of pandas or polars, a mapping of columns or a
+                list of mappings. What is written in a file is read as its parameter needs it, options by their text.
+            value: Name of the column with the objective's values.
+        """
+        if not isinstance(value, str):
+            raise TypeError(f"value must be the name of a column, got {value!r}")
+        if value in self.space.names:
+            raise ValueError(f"{value!r} is a parameter; wanted the name of the column with the objective's values")
+        rows = rows_of(table)
+        points, values = points_of(rows, self.space), values_of(rows, value)
+        with self._lock:
+            return [
+                self._record(params, point, Reason(Source.KNOWN), State.TOLD, number)
+                if number is not None
+                else self._record(params, point, Reason(Source.KNOWN), State.FAILED, error=f"no value in row {i}")
+                for i, ((params, point), number) in enumerate(zip(points, values, strict=True), 1)
+            ]
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -170,6 +206,46 @@ class Optimizer:
         """Its value; where values are noisy, what it is believed to be without the noise."""
         return self._incumbent().value
 
+    def converged(self, tolerance: float) -> bool:
+        """Whether nothing left promises more than ``tolerance``, in units of the objective; thinks as ``ask`` does.
+
+        So it is when the next proposal would be a global one and has an expected improvement below the tolerance, which
+        means that no local model promises as much either; when the last 3 d global proposals that were told, d being
+        the number of coordinates, and all proposals since the first of them promised no more; and when they gained no
+        more. Or when every point of a finite space has been told. Pending trials are no evidence, and noisy values none
+        that can be trusted.
+
+        Which values a model expects is a guess, and a deep hole that nobody has seen is in none: this is a reason to
+        stop, not a proof. Methods that do not know what they promise (``lcb``, ``imgpo``) never converge, and the
+        paper's promises too little while it has a live region (``Reason.acquisition``).
+        """
+        tolerance = check_tolerance(tolerance)
+        with one_blas_thread(), self._lock:
+            if self._ledger.to_ask_again() is not None or self._incumbent().noise > 0:
+                return False
+            if self._exhausted():
+                return all(t.state is not State.PENDING for t in self._ledger.trials)
+            if not self._calm(tolerance):
+                return False
+            history = self._ledger.history()
+            alone = dataclasses.replace(history, pending=np.empty((0, self.space.dimension)))
+            reason = self.method.propose(alone, self.seed, self._memory).reason
+            return reason.source is Source.GLOBAL and _promises_less(reason, tolerance)
+
+    def _calm(self, tolerance: float) -> bool:
+        """Whether the last proposals promised less than the tolerance, and gained less."""
+        left = CALM * self.space.dimension
+        for trial in reversed(self._ledger.trials):
+            if trial.retry or trial.reason.source in (Source.KNOWN, Source.GIVEN):
+                continue
+            if not _promises_less(trial.reason, tolerance):
+                return False
+            left -= trial.reason.source is Source.GLOBAL and trial.state is State.TOLD
+            if left == 0:
+                before = min((_value(t) for t in self._told() if t.id < trial.id), default=math.inf)
+                return before - min(map(_value, self._told())) < tolerance
+        return False
+
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
         told, (best, fun, noise) = self._told(), self._incumbent()
@@ -178,7 +254,7 @@ class Optimizer:
             x=None if best is None else np.array(best.x),
             fun=fun,
             nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
-            nit=sum(t.reason.source not in NO_PROPOSAL for t in self._ledger.trials),
+            nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
             success=best is not None,
             status=NOTHING_TOLD if best is None else SO_FAR,
             message=self._nothing_told() if best is None else "Best so far",
@@ -214,6 +290,9 @@ class Optimizer:
 
     def _ask(self) -> Trial:
         with one_blas_thread(), self._lock:
+            failed = self._ledger.to_ask_again()
+            if failed is not None:
+                return self._ask_again(failed)
             history = self._ledger.history()
             again = history.told.any() and Noise.of(history).level > 0  # then evaluations are repeated
             if not again and self._exhausted():
@@ -228,15 +307,28 @@ class Optimizer:
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
+    def _ask_again(self, failed: Trial) -> Trial:
+        """A new trial at the point of one that the machine failed, as if that had never been asked.
+
+        What it said of the run stands where it was said: the regions that it closed are closed, and the length-scale
+        is that of the last proposal, which may be another by now.
+        """
+        source = Source.GIVEN if failed.reason.source is Source.KNOWN else failed.reason.source
+        reason = dataclasses.replace(
+            failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
+        )
+        return self._record(failed.params, failed.point, reason)
+
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
-        return self._record(self.space.check(params), self.space.encode(params), Reason(source))
+        return self._record(*self.space.read(params), Reason(source))
 
     def _exhausted(self) -> bool:
-        """Whether each point of a finite space has been asked."""
+        """Whether each point of a finite space has been asked, and none is to be asked again."""
         n = self.space.cardinality
         return (
             n is not None
+            and self._ledger.to_ask_again() is None
             and n <= len(self._ledger.trials)
             and n <= len({t.point.tobytes() for t in self._ledger.trials})
         )
@@ -259,7 +351,7 @@ class Optimizer:
             left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen)]
             return left[np.argmax(np.min(cdist(left, seen), axis=1))]
         for _ in range(RESPACE_TRIES):
-            point = self.space.snap(far_from(seen, self.space.dimension, rng))
+            point = far_from(seen, self.space.dimension, rng, snap=self.space.snap_all)
             if not _is_row(point, seen):
                 return point
         if n is not None:  # of one more than were seen, one is new
@@ -268,9 +360,18 @@ class Optimizer:
             return next(p for p in row if not _is_row(p, seen))
         return point
 
-    def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
+    def _record(
+        self,
+        params: Params,
+        point: Vector,
+        reason: Reason,
+        state: State = State.PENDING,
+        value: float | None = None,
+        error: str | None = None,
+    ) -> Trial:
         with self._lock:
-            trial = Trial(len(self._ledger.trials), params, self.space.as_array(params), point, reason)
+            x = self.space.as_array(params)
+            trial = Trial(len(self._ledger.trials), params, x, point, reason, state, value, error)
             self._ledger.write(trial)
         return trial
 
@@ -383,14 +484,43 @@ def _check_constraints(constraints: Any) -> tuple[float, ...]:
     return tuple(float(v) for v in values)
 
 
+def _promises_less(reason: Reason, tolerance: float) -> bool:
+    """Whether a proposal's expected improvement is known to be less."""
+    return reason.acquisition is not None and reason.acquisition < tolerance
+
+
+def check_tolerance(tolerance: Any) -> float:
+    """The tolerance as a positive number."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number, got {tolerance!r}")
+    if not float(tolerance) > 0:
+        raise ValueError(
+            f"tolerance must be positive, got {tolerance!r}; it is the expected improvement that is not worth another "
+            "evaluation, in units of the objective"
+        )
+    return float(tolerance)
+
+
+def are_several(value: Any) -> bool:
+    """Whether a value is a collection, as of several objectives."""
+    if isinstance(value, np.ndarray):
+        return value.size > 1
+    return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
+
+
 def _check_value(value: Any) -> float:
     """The value as a float, if it is one finite real number."""
     if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
         value = value.reshape(()).item()
+    if are_several(value):
+        raise TypeError(
+            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective: make one "
+            "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
+        )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective "
-            "(for several see Optuna or BoTorch), and an evaluation without a value is told with fail(trial, why)"
+            f"the value of a trial must be one real number, got {value!r}; an evaluation without a value is told with "
+            "fail(trial, why)"
         )
     try:
         number = float(value)

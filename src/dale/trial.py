@@ -99,6 +99,7 @@ class Reason:
         n_regions: How many regions were live.
         step: The step of a Taylor model that this is; part of the history, as the length-scale is.
         closed: Regions that were closed before this proposal; part of the history too.
+        again: The trial whose point this is once more, since the machine failed it; all else is as it was chosen then.
     """
 
     source: Source
@@ -112,8 +113,13 @@ class Reason:
     n_regions: int = 0
     step: LocalStep | None = None
     closed: tuple[ClosedRegion, ...] = ()
+    again: int | None = None
 
     def __str__(self) -> str:
+        return self._first() + ("" if self.again is None else f"; trial {self.again} again, which the machine failed")
+
+    def _first(self) -> str:
+        """Why the point was chosen, when it was chosen first."""
         if self.source is Source.KNOWN:
             return "known before the run"
         if self.source is Source.GIVEN:
@@ -169,6 +175,7 @@ class Trial:
         error: What went wrong, if it failed.
         noise: Standard deviation of the error in the value, if it was told with one.
         constraints: The constraints there, once told.
+        retry: Whether the machine is to blame for it: no model sees the trial, and its point is asked again.
     """
 
     id: int
@@ -181,6 +188,7 @@ class Trial:
     error: str | None = None
     noise: float | None = None
     constraints: tuple[float, ...] = ()
+    retry: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -230,13 +238,15 @@ class Result(OptimizeResult):
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
         status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen,
-            4 every point of a finite space evaluated.
+            4 every point of a finite space evaluated, 5 time limit reached, 6 converged: nothing left promises more
+            than the tolerance.
         message: The same in words.
         params: Best point as the objective takes it.
         x_iters: All told points, (n, d), in the user's units.
         func_vals: All told values, (n,).
         history: Every trial with the reason it was chosen for.
-        local_minima: The minima that the data show, best first; none in a space with unordered choices.
+        local_minima: The minima that the data show, best first; none in a space with unordered choices or
+            conditional parameters.
         noise: Standard deviation of the noise in the values, as told or as found; 0 where none was found.
         seed: The seed that gives the same run again.
     """

@@ -6,6 +6,8 @@ import pytest
 import dale
 from dale.descent import Surface, Tolerance, descend
 from dale.methods.global_local import Landscape, Valleys
+from dale.methods.memory import Memory
+from dale.methods.observations import POINT_GRAIN
 from dale.regions.trust import TrustRegions
 from dale.trial import Source
 
@@ -71,6 +73,44 @@ def test_a_step_keeps_the_option_and_is_judged_where_the_objective_sees_it(seed)
     np.testing.assert_allclose(step.z, (step.point - valleys.X[i]) / step.model.radius, rtol=0, atol=1e-12)
     mean, spread = step.model.predict(step.z[None, :])
     assert (step.mean, step.spread) == (mean[0], spread[0])
+
+
+class TestConditional:
+    SPACE = dale.Space(
+        a=dale.Choice(["none", "some", "all"]),
+        b=dale.Float(0, 1).when(a=["some", "all"]),
+        c=dale.Int(1, 9).when(a="all"),
+        d=(0, 1),
+        e=dale.Int(0, 3),
+        f=dale.Float(0, 1).when(e=[2, 3]),
+    )
+
+    @staticmethod
+    def fun(p):
+        rest = (p.get("b", 0.1) - 0.3) ** 2 + 0.1 * (p.get("c", 8) - 3) ** 2 + (p.get("f", 0.9) - 0.5) ** 2
+        return rest + (p["d"] - 0.6) ** 2 + (p["a"] == "all") - 0.1 * p["e"]
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_neither_side_moves_what_is_inactive(self, seed):
+        """The point that was judged is the point that is asked."""
+        optimizer = run(self.SPACE, self.fun, 0, seed)
+        sources = set()
+        while len(optimizer.history) < 30:
+            if len(optimizer.history) >= 3:
+                point, reason = optimizer.method.propose(optimizer._ledger.history(), seed, Memory())
+                np.testing.assert_allclose(self.SPACE.snap(point), point, rtol=0, atol=POINT_GRAIN)
+                sources.add(reason.source)
+            trial = optimizer.ask()
+            optimizer.tell(trial, self.fun(trial.params))
+        assert {Source.GLOBAL, Source.REGION} <= sources
+
+    def test_a_local_step_leaves_what_others_depend_on(self):
+        history = run(self.SPACE, self.fun, 40).history
+        steps = [(t.params, history[t.reason.step.centre].params) for t in history if t.reason.step is not None]
+        assert len(steps) > 5
+        for params, centre in steps:
+            assert (params["a"], params["e"]) == (centre["a"], centre["e"])
+            assert set(params) == set(centre)
 
 
 def test_without_an_order_there_are_no_local_steps():

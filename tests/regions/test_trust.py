@@ -149,6 +149,16 @@ class TestAllTrials:
             assert state(failed) == state(bad)
             assert failed.failures == 1
 
+    def test_what_the_machine_failed_is_no_failure(self):
+        """Neither the trial nor its radius counts, until it has been asked again."""
+        lost = dataclasses.replace(trial(1, [0.6, 0.5], failed=True, local=step(TINY)), retry=True)
+        [region] = TrustRegions.of([trial(0, MIDDLE, 10.0), lost]).open
+        assert (region.failures, region.radius) == (0, 0.1)
+        again = trial(2, [0.6, 0.5], 9.0, local=step(TINY))
+        [with_it] = TrustRegions.of([trial(0, MIDDLE, 10.0), lost, again]).open
+        [without] = TrustRegions.of([trial(0, MIDDLE, 10.0), dataclasses.replace(again, id=1)]).open
+        assert state(with_it) == state(without)
+
     def test_a_pending_one_changes_nothing(self):
         trials = told_in_turn(WELL, BADLY, BADLY)
         before = TrustRegions.of(trials)

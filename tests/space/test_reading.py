@@ -74,6 +74,9 @@ class FakeConfigurationSpace(Mapping):
         self._all = {h.name: h for h in hyperparameters}
         self.conditions, self.forbidden_clauses = [], []
 
+    def add(self, *conditions):
+        self.conditions += conditions
+
     def __getitem__(self, name):
         return self._all[name]
 
@@ -105,6 +108,17 @@ def fake_config_space():
         setattr(made, name, maker(kind, names))
     module.ConfigurationSpace = FakeConfigurationSpace
     return module, made
+
+
+def fake_conditions():
+    made = SimpleNamespace()
+    for name in ("EqualsCondition", "GreaterThanCondition"):
+        kind = fake_kind("ConfigSpace.conditions", name)
+        setattr(made, name, lambda child, parent, value, kind=kind: kind(child=child, parent=parent, value=value))
+    several, both = (fake_kind("ConfigSpace.conditions", name) for name in ("InCondition", "AndConjunction"))
+    made.InCondition = lambda child, parent, values: several(child=child, parent=parent, values=values)
+    made.AndConjunction = lambda *components: both(child=components[0].child, components=components)
+    return made
 
 
 @pytest.fixture(params=["real", "fake"])
@@ -156,14 +170,52 @@ class TestConfigSpace:
         monkeypatch.setitem(sys.modules, "ConfigSpace", module)
         space = FakeConfigurationSpace([made.UniformIntegerHyperparameter("x", 1, 5)])
         space.forbidden_clauses = ["x == 3"]
-        with pytest.raises(SpaceError, match=r"has forbidden clauses, got \['x == 3'\]; dale knows none yet"):
+        with pytest.raises(SpaceError, match=r"has forbidden clauses, got \['x == 3'\]; dale knows none"):
             as_space(space)
 
-    def test_conditions_are_refused(self):
-        library = pytest.importorskip("ConfigSpace")
-        space = library.ConfigurationSpace({"act": ["relu", "gelu"], "slope": (0.0, 1.0)})
-        space.add(library.EqualsCondition(space["slope"], space["act"], "relu"))
-        with pytest.raises(SpaceError, match=r"has conditions, got .*; dale knows none yet"):
+    @pytest.fixture
+    def conditional(self, config_space):
+        """A space with hyperparameters that others may depend on, and what makes conditions."""
+        make, lib = config_space
+        space = make(
+            lib.CategoricalHyperparameter("kernel", ["linear", "rbf", "poly"]),
+            lib.UniformFloatHyperparameter("gamma", 1e-4, 10.0, log=True),
+            lib.UniformIntegerHyperparameter("degree", 2, 6),
+            lib.UniformFloatHyperparameter("shift", 0.0, 1.0),
+        )
+        if isinstance(space, FakeConfigurationSpace):
+            return space, fake_conditions()
+        return space, lib
+
+    def test_conditions(self, conditional):
+        space, lib = conditional
+        kernel, degree = space["kernel"], space["degree"]
+        conditions = [
+            lib.InCondition(space["gamma"], kernel, ["rbf", "poly"]),
+            lib.EqualsCondition(degree, kernel, "poly"),
+            lib.AndConjunction(
+                lib.EqualsCondition(space["shift"], kernel, "poly"), lib.InCondition(space["shift"], degree, [3, 5])
+            ),
+        ]
+        space.add(*conditions)
+        assert as_space(space) == Space(
+            kernel=Choice(["linear", "rbf", "poly"]),
+            gamma=Float(1e-4, 10.0, log=True).when(kernel=["rbf", "poly"]),
+            degree=Int(2, 6).when(kernel="poly"),
+            shift=Float(0.0, 1.0).when(kernel="poly", degree=[3, 5]),
+        )
+
+    def test_other_conditions_are_refused(self, conditional):
+        space, lib = conditional
+        space.add(lib.GreaterThanCondition(space["shift"], space["degree"], 3))
+        with pytest.raises(SpaceError, match=r"has the condition .*; dale knows EqualsCondition, InCondition and And"):
+            as_space(space)
+
+    def test_two_conditions_on_one_parameter_are_refused(self, conditional):
+        space, lib = conditional
+        shift, degree = space["shift"], space["degree"]
+        space.add(lib.AndConjunction(lib.InCondition(shift, degree, [3, 5]), lib.EqualsCondition(shift, degree, 5)))
+        with pytest.raises(SpaceError, match="on different parameters"):
             as_space(space)
 
 

@@ -130,6 +130,14 @@ class TestSlices:
             axis_of(dale.Space(c=dale.Choice(["a", "b"]), y=(0, 1)), "c")
 
 
+def test_pictures_of_conditional_parameters_are_refused():
+    space = dale.Space(n=dale.Int(1, 3), x=dale.Float(0, 1).when(n=[2, 3]))
+    result = dale.minimize(lambda p: p["n"] + p.get("x", 0.5), space, budget=8, seed=0)
+    for draw in (slices, landscape):
+        with pytest.raises(TypeError, match="pictures know no conditional parameters, and 'x' is one"):
+            draw(result, space)
+
+
 def minimum_with(hessian, x=(0.0, 0.0)):
     x = np.array(x)
     return LocalMinimum(x, x, 0.0, 0.01, np.array(hessian), 1.0, 0.1, 8, True)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -151,7 +152,8 @@ class GlobalLocal:
             return False
         if step.certain or step.promise >= promised + math.log(self.keep_on):
             return True
-        return any(t.reason.source is not Source.REGION for t in history.trials[1 - TURNS :])
+        last = islice((t for t in reversed(history.trials) if not t.retry), TURNS - 1)
+        return any(t.reason.source is not Source.REGION for t in last)
 
 
 @dataclass(eq=False)
@@ -389,7 +391,7 @@ class Landscape:
         starts = self.starts[order]
         lower, upper = Box.unit(self.dimension)
         if self.history.rounding is not None:  # what cannot move freely stays as it is
-            free = self.history.rounding.free
+            free = self.history.rounding.free & self.history.rounding.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
         tops, promises = climb(partial(self._believe, posterior), self._data[2], starts, lower, upper, tolerance=TOP)
         best = Found(starts[0], float(level[order[0]]))

@@ -22,11 +22,13 @@ class Rounding(NamedTuple):
         snap: Points (m, d) as the objective sees them.
         free: Coordinates that move freely, (d,).
         ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
+        active: Which coordinates of points (m, d), as the objective sees them, stand for what it gets at all, (m, d).
     """
 
     snap: Callable[[Matrix], Matrix]
     free: np.ndarray
     ordered: np.ndarray
+    active: Callable[[Matrix], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +36,14 @@ class History:
     """What has been asked and told so far. The order of the tells does not show.
 
     Attributes:
-        X: Points told or failed, (n, d).
+        X: Points told or failed, (n, d); none that the machine failed, for they tell nothing.
         y: Their values, (n,); NaN where failed.
         noise: Standard deviations of the errors in them, (n,); NaN where unknown.
         constraints: Theirs, (n, k), feasible when at most 0; NaN where failed.
         ids: Their trials, (n,).
         pending: Points asked and not yet told, (m, d).
-        n_asked: Number of asks so far.
-        n_given: Number of points that came from the user.
+        n_asked: Number of asks so far, not counting those that the machine failed: they are asked again.
+        n_given: Number of points that came from the user, counted likewise.
         length_scale: That of the last proposal of a model; None before the first.
         adopted: The first trial of the last unbroken row of proposals with this length-scale.
         trials: All trials, in the order of their ids.
@@ -103,7 +105,9 @@ class Ledger:
         self._noise = np.full(FIRST_ROWS, np.nan)
         self._constraints = np.empty((FIRST_ROWS, 0))
         self._pending = np.zeros(FIRST_ROWS, dtype=bool)
-        self._n_given = 0
+        self._retry = np.zeros(FIRST_ROWS, dtype=bool)
+        self._asked_again = np.zeros(FIRST_ROWS, dtype=bool)
+        self._given = np.zeros(FIRST_ROWS, dtype=bool)
         self._length_scale: float | None = None
         self._adopted = 0
 
@@ -121,6 +125,7 @@ class Ledger:
                 self._constraints = np.full((len(self._values), len(trial.constraints)), np.nan)
             self._constraints[i] = trial.constraints
         self._pending[i] = trial.state is State.PENDING
+        self._retry[i] = trial.retry
 
     def _append(self, trial: Trial) -> None:
         i = len(self.trials)
@@ -128,19 +133,35 @@ class Ledger:
             self._points = np.concatenate([self._points, np.empty_like(self._points)])
             self._values, self._noise = (np.append(v, np.full(i, np.nan)) for v in (self._values, self._noise))
             self._constraints = np.concatenate([self._constraints, np.full_like(self._constraints, np.nan)])
-            self._pending = np.concatenate([self._pending, np.zeros(i, dtype=bool)])
+            more = np.zeros(i, dtype=bool)
+            self._pending, self._retry = np.append(self._pending, more), np.append(self._retry, more)
+            self._given, self._asked_again = np.append(self._given, more), np.append(self._asked_again, more)
         self.trials.append(trial)
         self._points[i] = trial.point
-        self._n_given += trial.reason.source in (Source.KNOWN, Source.GIVEN)
+        self._given[i] = trial.reason.source in (Source.KNOWN, Source.GIVEN)
+        if trial.reason.again is not None:
+            self._asked_again[trial.reason.again] = True
         l = trial.reason.length_scale
         if l is not None and l != self._length_scale:
             self._length_scale, self._adopted = l, i
+
+    @property
+    def length_scale(self) -> float | None:
+        """That of the last proposal of a model."""
+        return self._length_scale
+
+    def to_ask_again(self) -> Trial | None:
+        """The first trial that the machine failed and that has not been asked again."""
+        waiting = np.flatnonzero(self._retry & ~self._asked_again)
+        return self.trials[waiting[0]] if len(waiting) else None
 
     def history(self) -> History:
         """As it stands now."""
         n = len(self.trials)
         pending = self._pending[:n]
-        done = np.flatnonzero(~pending)
+        counts = ~self._retry[:n]
+        done = np.flatnonzero(~pending & counts)
+        n_given = int(np.sum(self._given[:n] & counts))
         return History(
             X=self._points[done],
             y=self._values[done],
@@ -148,8 +169,8 @@ class Ledger:
             constraints=self._constraints[done],
             ids=done,
             pending=self._points[:n][pending],
-            n_asked=n - self._n_given,
-            n_given=self._n_given,
+            n_asked=int(np.sum(counts)) - n_given,
+            n_given=n_given,
             length_scale=self._length_scale,
             adopted=self._adopted,
             trials=tuple(self.trials),

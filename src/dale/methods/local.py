@@ -76,7 +76,8 @@ class LocalModel:
             X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, best, np.max(y)))
             model = self._fit(X, y, centre, D, (model.rho,))  # beliefs are no evidence
         faces = -c / D, (1 - c) / D
-        cube = faces if rounding is None else tuple(np.where(rounding.ordered, face, 0.0) for face in faces)
+        moves = True if rounding is None else rounding.ordered & rounding.active(c[None, :])[0]
+        cube = tuple(np.where(moves, face, 0.0) for face in faces)
         lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
         draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
         draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
@@ -178,9 +179,10 @@ def _best_seen(model: TaylorModel, rounding: Rounding, X: Matrix, A: Matrix, tar
         return A[0]
     Z = (new - model.centre) / model.radius
     z = Z[[int(np.argmax(log_expected_improvement(*model.predict(Z), target).value))]]
-    if rounding.free.any():
+    free = rounding.free & rounding.active(model.centre[None, :])[0]
+    if free.any():
         low, high = (np.clip((face - model.centre) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
-        lower, upper = np.where(rounding.free, low, z), np.where(rounding.free, high, z)
+        lower, upper = np.where(free, low, z), np.where(free, high, z)
         z, _ = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
     return rounding.snap(np.clip(model.centre + model.radius * z, 0.0, 1.0))[0]
 

@@ -121,7 +121,7 @@ class TrustRegions:
     def _stepped(self, trial: Trial, centre: Trial, step: LocalStep, patience: int) -> TrustRegions:
         before = self.around(centre.point)
         region = replace(before, radius=step.radius)
-        if trial.state is not State.PENDING:
+        if trial.state is not State.PENDING and not trial.retry:  # what the machine failed tells nothing
             gone = trial.value is None or centre.value is None
             region = region.after(step, -np.inf if gone else float(centre.value - trial.value), patience)  # type: ignore[operator]
         others = tuple(r for r in self.open if not r.reaches(centre.point))

@@ -5,5 +5,6 @@ from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.parameter import Parameter
 from dale.space.space import Space, as_space
+from dale.space.table import is_table, points_of, rows_of, values_of
 
-__all__ = ["Choice", "Float", "Int", "Parameter", "Space", "as_space"]
+__all__ = ["Choice", "Float", "Int", "Parameter", "Space", "as_space", "is_table", "points_of", "rows_of", "values_of"]

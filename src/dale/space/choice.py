@@ -10,13 +10,14 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.cells import cell, middle, middles
+from dale.space.conditional import CanBeConditional
 
 APART = 0.5  # distance between two options in the cube
 LOW, HIGH = 0.5 - APART / math.sqrt(8), 0.5 + APART / math.sqrt(8)
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(CanBeConditional):
     """One of several options: ``Choice(["relu", "gelu", None])``; a single option is a fixed value.
 
     Without an order each option has a coordinate of its own: the option is where its coordinate is high and the others
@@ -74,6 +75,10 @@ class Choice:
     def continuous(self) -> bool:
         """Options are apart from each other."""
         return False
+
+    def has(self, value: Any) -> bool:
+        """Whether a value is one of the options."""
+        return self._position(value) is not None
 
     def check(self, value: Any, name: str) -> Any:
         """The option that equals the value."""

@@ -11,11 +11,12 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.cells import cell, middle, middles
+from dale.space.conditional import CanBeConditional
 from dale.space.steps import Steps
 
 
 @dataclass(frozen=True)
-class Float:
+class Float(CanBeConditional):
     """A real number between ``lower`` and ``upper``, both allowed; equal ones fix it.
 
     Linear: u = (x - lower) / (upper - lower). With ``log=True``: u = log(x / lower) / log(upper / lower), for

@@ -10,13 +10,14 @@ import numpy as np
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.cells import MOST, cell, middle, middles
+from dale.space.conditional import CanBeConditional
 
 LARGEST = 2**53  # beyond, a float64 cannot tell neighbours apart
 LARGEST_LOG = 2**44  # beyond, their places on a logarithmic scale could not be told apart
 
 
 @dataclass(frozen=True)
-class Int:
+class Int(CanBeConditional):
     """A whole number between ``lower`` and ``upper``, both allowed; equal ones fix it.
 
     Linear: the side of the cube is cut into equal cells, and a value stands in the middle of its cell. With

@@ -11,6 +11,7 @@ import numpy as np
 
 from dale.errors import SpaceError
 from dale.space.choice import Choice
+from dale.space.conditional import Conditional
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.parameter import Parameter
@@ -33,6 +34,8 @@ CONFIG_SPACE: dict[str, Callable[[Any], Parameter]] = {
 
 def as_parameter(value: Any, what: str) -> Parameter:
     """A parameter, a pair of bounds, or a distribution of Optuna's or ConfigSpace's as a parameter."""
+    if isinstance(value, Conditional):
+        raise SpaceError(f"{what}: a conditional parameter needs a space with names, got {value!r}; use dale.Space")
     if isinstance(value, Parameter) and not isinstance(value, type):
         return value
     try:
@@ -47,13 +50,33 @@ def configuration(space: Any) -> dict[str, Any] | None:
     kind = getattr(sys.modules.get("ConfigSpace"), "ConfigurationSpace", None)
     if kind is None or not isinstance(space, kind):
         return None
-    for what, found in (("conditions", space.conditions), ("forbidden clauses", space.forbidden_clauses)):
-        if len(found) > 0:
-            raise SpaceError(
-                f"the ConfigurationSpace has {what}, got {list(found)!r}; dale knows none yet: leave them out, and let "
-                "the objective ignore or fail what they rule out"
-            )
-    return dict(space)
+    if len(space.forbidden_clauses) > 0:
+        raise SpaceError(
+            f"the ConfigurationSpace has forbidden clauses, got {list(space.forbidden_clauses)!r}; dale knows none: "
+            "leave them out, and let the objective fail what they rule out"
+        )
+    parameters = dict(space)
+    for condition in space.conditions:
+        name = condition.child.name
+        parameters[name] = Conditional.of(as_parameter(parameters[name], f"parameter {name!r}"), _wanted(condition))
+    return parameters
+
+
+def _wanted(condition: Any) -> dict[str, Any]:
+    """A condition of ConfigSpace's as ``when`` takes it."""
+    kind = type(condition).__name__
+    if kind == "EqualsCondition":
+        return {condition.parent.name: [condition.value]}
+    if kind == "InCondition":
+        return {condition.parent.name: list(condition.values)}
+    parts = [_wanted(part) for part in condition.components] if kind == "AndConjunction" else []
+    wanted = {name: values for part in parts for name, values in part.items()}
+    if not parts or len(wanted) < sum(map(len, parts)):
+        raise SpaceError(
+            f"the ConfigurationSpace has the condition {condition!r}; dale knows EqualsCondition, InCondition and "
+            "AndConjunction of them on different parameters: leave it out, and let the objective ignore what it rules"
+        )
+    return wanted
 
 
 def is_sequence(value: Any) -> bool:

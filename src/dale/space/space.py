@@ -11,6 +11,9 @@ from scipy.optimize import Bounds
 
 from dale.arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
+from dale.space.conditional import Conditional, described
+from dale.space.conditions import REST, Conditions, checked, inactive
+from dale.space.counting import groups
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.parameter import Parameter
@@ -29,11 +32,12 @@ class Space:
         named: Parameters by name; a pair ``(lower, upper)`` stands for ``Float(lower, upper)``.
 
     Attributes:
-        parameters: By name, as the user wrote them.
+        parameters: By name, in the order in which the user wrote them.
+        conditions: Of those that are active only where others have given values, parents first.
         named: Whether the user gave names.
         dimension: Number of coordinates of the cube; fixed parameters have none.
         continuous: Which coordinates move freely, (dimension,).
-        ordered: Along which coordinates values stand in an order, (dimension,).
+        ordered: Along which coordinates values stand in an order, (dimension,); not where others depend on them.
         cardinality: Number of different points; None where it is not finite.
     """
 
@@ -42,21 +46,25 @@ class Space:
         for name in given:
             if not isinstance(name, str):
                 raise TypeError(f"a parameter's name must be a string, got {name!r}")
-        self._set({name: as_parameter(value, f"parameter {name!r}") for name, value in given.items()}, named=True)
+        written = {name: value.conditions for name, value in given.items() if isinstance(value, Conditional)}
+        given |= {name: given[name].parameter for name in written}
+        parameters = {name: as_parameter(value, f"parameter {name!r}") for name, value in given.items()}
+        self._set(parameters, checked(parameters, written), named=True)
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[Any] | Matrix) -> Space:
         """A space without names, from pairs of bounds as SciPy's global optimizers take them."""
         space = cls.__new__(cls)
-        space._set({f"x{i}": as_parameter(p, f"bounds {i}") for i, p in enumerate(pairs)}, named=False)
+        space._set({f"x{i}": as_parameter(p, f"bounds {i}") for i, p in enumerate(pairs)}, {}, named=False)
         return space
 
-    def _set(self, parameters: dict[str, Parameter], *, named: bool) -> None:
+    def _set(self, parameters: dict[str, Parameter], conditions: Conditions, *, named: bool) -> None:
         if not parameters:
             raise SpaceError(
                 "the space is empty; wanted at least one parameter with its bounds, such as [(-5, 10), (0, 15)]"
             )
         self.parameters = parameters
+        self.conditions = conditions
         self.named = named
         order = sorted(parameters) if named else list(parameters)
         ends = np.cumsum([parameters[name].width for name in order])
@@ -71,10 +79,12 @@ class Space:
         }
         widths = [parameters[name].width for name in order]
         self.continuous = np.repeat([parameters[name].continuous for name in order], widths)
-        self.ordered = np.repeat([parameters[name].ordered for name in order], widths)
+        self._parents = {parent for wanted in conditions.values() for parent in wanted}
+        self.ordered = np.repeat([parameters[n].ordered and n not in self._parents for n in order], widths)
         self.continuous.flags.writeable = self.ordered.flags.writeable = False
         counts = [p.cardinality for p in parameters.values()]
-        self.cardinality = None if None in counts else math.prod(n for n in counts if n is not None)
+        self._groups = [] if None in counts else groups(parameters, conditions, order)
+        self.cardinality = None if None in counts else math.prod(group.count for group in self._groups)
         self._of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
 
     @property
@@ -88,18 +98,30 @@ class Space:
 
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
-        point = np.empty(self.dimension)
-        for name, value in self._check(params).items():
+        return self.read(params)[1]
+
+    def read(self, params: Any) -> tuple[Params, Vector]:
+        """A point of the user's both ways: as ``check`` and as ``encode`` give it."""
+        values = self._check(params)
+        point = np.full(self.dimension, REST)
+        for name, value in values.items():
             point[self._columns[name]] = self.parameters[name].encode(value)
-        return frozen(point)
+        return self._as_params(values), frozen(point)
 
     def decode(self, point: Vector) -> Params:
         """A point of the unit cube to what the objective takes."""
-        return self._as_params({name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()})
+        values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
+        for name in inactive(values, self.conditions):
+            del values[name]
+        return self._as_params(values)
 
     def as_array(self, params: Params) -> Vector:
-        """A point as an array in the user's order and units; of objects, as they are, where one is of options."""
-        values = list(params.values()) if isinstance(params, Mapping) else list(params)
+        """A point as an array in the user's order and units; of objects, as they are, where one is of options.
+
+        What is inactive is NaN, and None among objects.
+        """
+        nothing = np.nan if self._of_numbers else None
+        values = [params.get(n, nothing) for n in self.names] if isinstance(params, Mapping) else list(params)
         if self._of_numbers:
             return frozen(values)
         objects = np.empty(len(values), dtype=object)
@@ -117,17 +139,28 @@ class Space:
         snapped = np.empty((len(points), self.dimension))
         for name, columns in self._columns.items():
             snapped[:, columns] = self.parameters[name].snap(points[:, columns])
-        return snapped
+        return np.where(self.active(snapped), snapped, REST) if self.conditions else snapped
+
+    def active(self, points: Matrix) -> np.ndarray:
+        """Which coordinates of points (n, dimension), as ``snap_all`` leaves them, are of active parameters."""
+        on = {name: np.ones(len(points), dtype=bool) for name in self._columns}
+        for name, wanted in self.conditions.items():
+            for parent, may in wanted.items():
+                places = np.array([self.parameters[parent].encode(value) for value in may.options])
+                there = np.all(points[:, None, self._columns[parent]] == places, axis=2)
+                on[name] &= on[parent] & np.any(there, axis=1)
+        widths = [self.parameters[name].width for name in self._columns]
+        return np.repeat(np.array(list(on.values())), widths, axis=0).T
 
     def point(self, k: int) -> Vector:
         """Point number k of a finite space, in the cube; the last coordinates count fastest."""
         if self.cardinality is None or not 0 <= k < self.cardinality:
             raise IndexError(f"point {k} of a space of {self.cardinality} points")
-        point = np.empty(self.dimension)
-        for name, columns in reversed(self._columns.items()):
-            parameter = self.parameters[name]
-            k, digit = divmod(k, parameter.cardinality or 1)
-            point[columns] = parameter.place(digit)
+        point = np.full(self.dimension, REST)
+        for group in reversed(self._groups):
+            k, number = divmod(k, group.count)
+            for name, digit in group.point(number):
+                point[self._columns[name]] = self.parameters[name].place(digit)
         return frozen(point)
 
     def hessian(self, params: Params, cube_hessian: Matrix) -> Matrix:
@@ -165,7 +198,10 @@ class Space:
         if not isinstance(params, Mapping):
             raise TypeError(f"this space has names: wanted a mapping with {_listed(self.names)}, got {params!r}")
         unknown = [str(n) for n in params if n not in self.parameters]
-        missing = [n for n in self.names if n not in params]
+        parents = [n for n in self.names if n in self._parents and n in params]
+        typed = {n: self.parameters[n].check(params[n], f"parameter {n!r}") for n in parents}
+        off = list(inactive(typed, self.conditions))
+        missing = [n for n in self.names if n not in params and n not in off]
         if unknown or missing:
             raise SpaceError(
                 "; ".join(
@@ -174,18 +210,36 @@ class Space:
                 )
                 + f"; the space has {_listed(self.names)}"
             )
-        return {n: self.parameters[n].check(params[n], f"parameter {n!r}") for n in self.names}
+        given = [n for n in self.names if n in off and n in params]
+        if given:
+            raise SpaceError(
+                f"parameter {given[0]!r} = {params[given[0]]!r} is inactive here: it has a value only where "
+                f"{described((n, may.options) for n, may in self.conditions[given[0]].items())}; leave it out"
+            )
+        return {n: self.parameters[n].check(params[n], f"parameter {n!r}") for n in self.names if n not in off}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.named == other.named and self.parameters == other.parameters
+        return (
+            isinstance(other, Space)
+            and self.named == other.named
+            and self.parameters == other.parameters
+            and self.conditions == other.conditions
+        )
 
     def __hash__(self) -> int:
         return hash((self.named, frozenset(self.parameters.items())))
 
     def __repr__(self) -> str:
         if self.named:
-            return "Space(" + ", ".join(f"{n}={p!r}" for n, p in self.parameters.items()) + ")"
+            return "Space(" + ", ".join(f"{n}={self._written(n)!r}" for n in self.names) + ")"
         return f"Space.from_pairs({list(self.parameters.values())!r})"
+
+    def _written(self, name: str) -> Parameter | Conditional:
+        """A parameter as a user writes it."""
+        if name not in self.conditions:
+            return self.parameters[name]
+        wanted = {parent: list(may.options) for parent, may in self.conditions[name].items()}
+        return Conditional.of(self.parameters[name], wanted)
 
 
 def as_space(space: Any) -> Space:

@@ -146,8 +146,7 @@ def slices(result: Result, space: Space, *, length_scale: float | None = None, f
     surface = Surface.of(result.history, length_scale)
     best = np.asarray(result.x, dtype=float)  # there is one: Surface.of refuses runs without a value
     cuts = []
-    for i, name in enumerate(space.names):
-        axis = axis_of(space, name, fine)
+    for i, axis in enumerate([axis_of(space, name, fine) for name in space.names]):
         rows = np.tile(best, (len(axis.values), 1))
         rows[:, i] = axis.values
         mean, spread = surface.predict(np.array([space.encode(params_of(space, row)) for row in rows]))
@@ -158,6 +157,8 @@ def slices(result: Result, space: Space, *, length_scale: float | None = None, f
 def axis_of(space: Space, name: str, fine: int = FINE) -> Axis:
     """A parameter from end to end, evenly spaced on its own scale."""
     parameter = space.parameters[name]
+    if name in space.conditions:
+        raise TypeError(f"pictures know no conditional parameters, and {name!r} is one")
     if parameter.width != 1 or isinstance(parameter, Choice):
         raise TypeError(f"pictures know numbers only, and parameter {name!r} is {parameter!r}")
     values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, fine)]

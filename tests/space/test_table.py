@@ -1,0 +1,165 @@
+"""Earlier data, as people keep them: what a file says is what the space gets, or an error with its row."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dale
+from dale.space import is_table, points_of, rows_of, values_of
+
+SPACE = dale.Space(
+    rate=dale.Float(1e-5, 1.0, log=True),
+    depth=dale.Int(1, 12),
+    act=dale.Choice(["relu", "gelu", None]),
+    big=dale.Choice([True, False]),
+    size=dale.Choice([32, 64, 128], ordered=True),
+)
+CSV = """\
+id,rate, depth,act,big,size,loss
+a,0.001,3,relu,True,32,0.5
+b,1e-4,12.0,,False,64.0,
+c,1,1,gelu,True,128,nan
+
+d,0.5,2,None,False,32,inf
+"""
+PARAMS = [
+    {"rate": 0.001, "depth": 3, "act": "relu", "big": True, "size": 32},
+    {"rate": 1e-4, "depth": 12, "act": None, "big": False, "size": 64},
+    {"rate": 1.0, "depth": 1, "act": "gelu", "big": True, "size": 128},
+    {"rate": 0.5, "depth": 2, "act": None, "big": False, "size": 32},
+]
+
+
+class Frame:
+    """As much of a data frame as is needed: pandas' and polars' have it both."""
+
+    def __init__(self, **columns):
+        self._columns = {name: np.array(column, dtype=object) for name, column in columns.items()}
+        self.columns = list(columns)
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "earlier.csv"
+    path.write_text(CSV, encoding="utf-8-sig")  # as spreadsheets write it
+    return path
+
+
+def same(points, params):
+    assert [dict(p) for p, _ in points] == params
+    assert [[type(v) for v in p.values()] for p, _ in points] == [[type(v) for v in p.values()] for p in params]
+    for (p, point), q in zip(points, params, strict=True):
+        assert point.tolist() == SPACE.encode(q).tolist()
+        assert p is not q
+
+
+def test_a_csv_file(path):
+    rows = rows_of(path)
+    assert rows == rows_of(str(path))
+    same(points_of(rows, SPACE), PARAMS)
+    assert values_of(rows, "loss") == [0.5, None, None, None]
+
+
+def test_a_data_frame():
+    columns = {name: [p[name] for p in PARAMS] for name in SPACE.names}
+    columns["size"] = np.array([32.0, 64.0, 128.0, 32.0])  # whole numbers that stood beside a gap
+    rows = rows_of(Frame(**columns, loss=[1, math.nan, None, np.float32(2)]))
+    same(points_of(rows, SPACE), PARAMS)
+    assert values_of(rows, "loss") == [1.0, None, None, 2.0]
+
+
+def test_columns_and_rows():
+    columns = {name: [p[name] for p in PARAMS] for name in SPACE.names}
+    same(points_of(rows_of(columns), SPACE), PARAMS)
+    same(points_of(rows_of(PARAMS), SPACE), PARAMS)
+    assert rows_of([]) == rows_of({}) == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_real_data_frames(library):
+    frames = pytest.importorskip(library)
+    columns = {"a": [1, 2, None], "b": ["x", None, "y"], "value": [0.5, None, 2.0]}
+    frame = frames.DataFrame(columns)
+    assert is_table(frame)
+    space = dale.Space(a=dale.Choice([1, 2, None]), b=dale.Choice(["x", "y", None]))
+    rows = rows_of(frame)
+    found = [(p["a"], p["b"]) for p, _ in points_of(rows, space)]
+    assert found == [(1, "x"), (2, None), (None, "y")]
+    assert values_of(rows, "value") == [0.5, None, 2.0]
+
+
+def test_without_names():
+    space = dale.Space.from_pairs([(0, 1), dale.Int(0, 5)])
+    [(x, _)] = points_of([{"x1": "3", "x0": "0.25", "note": "first"}], space)
+    assert x.tolist() == [0.25, 3.0]
+    with pytest.raises(ValueError, match=r"row 1 .*no value for 'x1'; the columns are x0, x1"):
+        points_of([{"x0": 0.25, "x2": 3}], space)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"rate": 2.0}, ValueError, "row 2 of the earlier data: parameter 'rate' = 2.0 is outside its bounds"),
+        ({"rate": "fast"}, TypeError, "row 2 of the earlier data: parameter 'rate' must be a number, got 'fast'"),
+        ({"rate": ""}, ValueError, "row 2 of the earlier data: missing parameter 'rate'"),
+        ({"rate": math.nan}, ValueError, "row 2 of the earlier data: missing parameter 'rate'"),
+        ({"depth": 2.5}, ValueError, "row 2 of the earlier data: parameter 'depth' must be a whole number, got 2.5"),
+        ({"act": "tanh"}, ValueError, "row 2 of the earlier data: parameter 'act' = 'tanh' is none of its options"),
+        ({"big": ""}, ValueError, "row 2 of the earlier data: missing parameter 'big'"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_with_its_number(change, error, words):
+    with pytest.raises(error, match=words):
+        points_of([PARAMS[0], PARAMS[1] | change], SPACE)
+
+
+def test_a_misspelt_column_is_a_missing_parameter():
+    with pytest.raises(ValueError, match=r"row 1 .*missing parameter 'depth'"):
+        points_of([{("dept" if k == "depth" else k): v for k, v in PARAMS[0].items()}], SPACE)
+
+
+def test_text_that_may_be_two_options_is_refused():
+    space = dale.Space(a=dale.Choice([1, 1.0, "b"]))
+    with pytest.raises(ValueError, match=r"'1.00' may be any of \[1, 1.0\]"):
+        points_of([{"a": "1.00"}], space)
+    assert points_of([{"a": "1.0"}], space)[0][0] == {"a": 1.0}
+
+
+@pytest.mark.parametrize("value", ["diverged", True, [1.0], 1j])
+def test_a_value_that_is_no_number_is_refused(value):
+    with pytest.raises(ValueError, match=r"row 1 .*is no number; leave the cell empty where an evaluation failed"):
+        values_of([{"y": value}], "y")
+
+
+def test_a_value_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"row 1 .*no column 'y' .*got \['loss'\]"):
+        values_of([{"loss": 1.0}], "y")
+
+
+def test_broken_files(tmp_path):
+    path = tmp_path / "broken.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(ValueError, match=r"row 2 of .*broken.csv has 1 cells, wanted 2"):
+        rows_of(path)
+    path.write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(ValueError, match=r"broken.csv has more than one column 'a'"):
+        rows_of(path)
+    path.write_text("")
+    assert rows_of(path) == []
+    with pytest.raises(FileNotFoundError):
+        rows_of(tmp_path / "nowhere.csv")
+
+
+def test_columns_of_two_lengths():
+    with pytest.raises(ValueError, match=r"equally long, got {'a': 2, 'b': 1}"):
+        rows_of({"a": [1, 2], "b": [1]})
+
+
+@pytest.mark.parametrize("table", [3, None, [[1, 2]], np.zeros((2, 2))])
+def test_no_table(table):
+    with pytest.raises(TypeError, match="earlier data are the path of a CSV file, a data frame"):
+        rows_of(table)
