@@ -58,12 +58,14 @@ class LocalStep:
         radius: Half the side of the box that the step was looked for in, in the unit cube.
         length: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
         decrease: How far below the centre's value the model predicted to come, in units of the objective.
+        others: How many steps of the same region were being evaluated when it was asked.
     """
 
     centre: int
     radius: float
     length: float
     decrease: float
+    others: int = 0
 
 
 @dataclass(frozen=True)

@@ -375,3 +375,14 @@ def test_the_length_scale_never_grows():
     function = get("branin")
     scales = [t.reason.length_scale for t in run(function.fun, function.bounds, 30).history[INITIAL:]]
     assert all(new <= old for old, new in itertools.pairwise(scales))
+
+
+def test_a_step_knows_how_many_others_of_its_region_are_being_evaluated():
+    """So that a batch that fails counts as one failure."""
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+    for _ in range(8):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.sum((trial.x - 0.3) ** 2 + np.sin(5 * trial.x))))
+    steps = [t.reason.step for t in optimizer.ask(4)]
+    assert [s.others for s in steps if s is not None] == list(range(sum(s is not None for s in steps)))
+    assert sum(s is not None for s in steps) > 1

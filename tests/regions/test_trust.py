@@ -98,6 +98,14 @@ class TestOneStep:
         assert region.failures == 2 * PATIENCE
         assert not region.confirmed
 
+    def test_four_at_a_time_fail_as_one(self):
+        region, beside = TrustRegion(MIDDLE, 0.1), dataclasses.replace(step(HALF_WAY), others=3)
+        radii = []
+        for _ in range(4 * PATIENCE):
+            region = region.after(beside, 2.0 * BADLY)
+            radii.append(region.radius)
+        assert radii == [0.1] * (4 * PATIENCE - 1) + [0.05]
+
     def test_patience_is_a_setting(self):
         region = TrustRegion(MIDDLE, 0.1).after(step(HALF_WAY), 2.0 * BADLY, patience=1)
         assert region.radius == 0.05

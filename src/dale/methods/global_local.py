@@ -58,7 +58,7 @@ from dale.regions.ball import Ball
 from dale.regions.trust import LEAST_BALL, LEAST_RADIUS, LifeOfRegions, TrustRegion, TrustRegions, closing_radius
 from dale.search import CLIMBS, Box, Found, starting_points
 from dale.seeding import generator
-from dale.trial import ClosedRegion, LocalStep, Reason, Source
+from dale.trial import ClosedRegion, LocalStep, Reason, Source, State
 
 INITIAL = 3
 OPENING = 3  # evaluations for each dimension before the first uncertain step
@@ -252,6 +252,12 @@ class Valleys:
     def _trial(self, i: int) -> int:
         return int(self.history.ids[self.history.told][i])
 
+    def _others(self, i: int) -> int:
+        """Steps of the region around observation i that are being evaluated."""
+        region, trials = self.regions.around(self.X[i]), self.history.trials
+        steps = (t.reason.step for t in trials if t.state is State.PENDING)
+        return sum(region.reaches(trials[step.centre].point) for step in steps if step is not None)
+
     def proposal(self, i: int, step: Step) -> Proposal:
         """The step, with its reason."""
         reason = Reason(
@@ -264,6 +270,7 @@ class Valleys:
                 radius=step.model.radius,
                 length=float(np.max(np.abs(step.z))),
                 decrease=self.scale.back_length(-step.mean),
+                others=self._others(i),
             ),
         )
         return Proposal(step.point, reason)

@@ -89,7 +89,7 @@ class LocalModel:
         target = best - float(y[centre])
         if leap is not None:
             z, lowest = leap
-        elif not certain and (region.failures % 2 == 0 or not lowest < 0):
+        elif not certain and (int(region.failures) % 2 == 0 or not lowest < 0):
             start = draws[np.argmax(log_expected_improvement(mean, spread, target).value)]
             tops, promises = climb(
                 model.predict_with_curvatures, target, np.array([z, start]), lower, upper, tolerance=ROUGH

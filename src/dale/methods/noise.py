@@ -99,7 +99,7 @@ def _steepest(X: Matrix, y: Vector) -> float:
     return float(np.max(slopes, initial=0.0))
 
 
-def probe(history: History, best: int, failures: int) -> Proposal | None:
+def probe(history: History, best: int, failures: float) -> Proposal | None:
     """A point a hair beside observation number ``best`` of those told, if there is a suspicion to be cleared up."""
     if failures < SUSPICIOUS or np.isfinite(history.noise).any():
         return None

@@ -8,6 +8,9 @@ believed. Each step of the model is judged by what came of it, r = actual / pred
                                                        or at once if the step was a short one
     else                                               D is halved if the step was very short
 
+Steps that were asked while others of the same region were being evaluated are no better informed than those: m of them
+together fail as one does.
+
 It moves with the best observation as long as that is within two radii. When its model promises nothing more it is
 closed: a ball around its centre, which neither side enters.
 """
@@ -43,13 +46,13 @@ class TrustRegion:
     Attributes:
         centre: Its middle, (d,).
         radius: D.
-        failures: In a row.
+        failures: In a row; a step beside m others of the region is one part in m + 1 of a failure.
         confirmed: Whether a step of its model has come out as predicted.
     """
 
     centre: Vector
     radius: float = FIRST_RADIUS
-    failures: int = 0
+    failures: float = 0.0
     confirmed: bool = False
 
     def reaches(self, point: Vector) -> bool:
@@ -64,8 +67,8 @@ class TrustRegion:
             radius = max(self.radius, min(2 * self.radius, LARGEST_RADIUS))
             return replace(self, radius=radius, failures=0, confirmed=confirmed)
         if r < POOR:
-            failures = self.failures + 1
-            shrink = step.length < SHORT or failures % patience == 0
+            failures = self.failures + 1 / (1 + step.others)
+            shrink = step.length < SHORT or failures // patience > self.failures // patience
             return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
         radius = self.radius / 2 if step.length < VERY_SHORT else self.radius
         return replace(self, radius=radius, failures=0, confirmed=confirmed)
