@@ -14,7 +14,11 @@ def latin_hypercube(n: int, dimension: int, rng: np.random.Generator) -> Matrix:
 
 def far_from(points: Matrix, dimension: int, rng: np.random.Generator, n_candidates: int = 1024) -> Vector:
     """A random point of the cube that is far from all given ones (n, d)."""
-    candidates = rng.random((n_candidates, dimension))
+    return farthest(rng.random((n_candidates, dimension)), points)
+
+
+def farthest(candidates: Matrix, points: Matrix) -> Vector:
+    """Of candidates (m, d) the one that is farthest from all points (n, d); the first if there are none."""
     if len(points) == 0:
         return candidates[0]
     return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]

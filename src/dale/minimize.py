@@ -32,6 +32,7 @@ def minimize(
     progress: bool | None = None,
     target: float | None = None,
     noise: float | Literal["auto"] = "auto",
+    constraints: Any = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -50,6 +51,10 @@ def minimize(
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
+        constraints: On the inputs, never violated by a proposal: SciPy's ``LinearConstraint`` or
+            ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
+            or numbers that are at most 0 there; one of them or a sequence. What is known only after an evaluation is
+            returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -66,7 +71,7 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise)
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints)
     given = _begin(optimizer, x0, y0)
     status, message = BUDGET_SPENT, "The budget is spent"
     with Progress(budget, progress) as line:
@@ -138,6 +143,8 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
     except (TypeError, ValueError):
         if _is_several(told.value) and optimizer.best is None:
             raise  # several objectives, seen at once: nothing is lost by saying so
+        if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
+            raise  # so would every other evaluation
         return optimizer.fail(trial, f"the objective returned {value!r}")
 
 

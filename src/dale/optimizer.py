@@ -15,22 +15,25 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
-from dale.design import far_from
-from dale.errors import SpaceExhausted, TrialError
+from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.methods import History, Method, default
 from dale.methods.global_local import NOTHING
 from dale.methods.history import Ledger, Rounding
+from dale.methods.inputs import Inputs
 from dale.methods.memory import Memory
+from dale.methods.observations import far_from_all
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
-from dale.space import Space, as_space
+from dale.space import Constraints, Space, as_constraints, as_space
 from dale.threads import one_blas_thread
-from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial
+from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point
 
-SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
+SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
+NO_FEASIBLE = "No feasible point was found"
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
+MANY = 4096  # points of a larger one that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 
 
@@ -42,6 +45,7 @@ class Optimizer:
         seed: Same seed, same run; None takes a fresh one, which ``seed`` then tells.
         method: A method of ``dale.methods``; None for the default.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
+        constraints: On the inputs, never violated by a proposal: what ``minimize`` takes.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Optimizer:
         seed: int | None = None,
         method: Method | None = None,
         noise: float | Literal["auto"] = "auto",
+        constraints: Any = None,
     ) -> None:
         self.space: Space = as_space(space)
         self.seed = check_seed(seed)
@@ -62,7 +67,10 @@ class Optimizer:
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)
-        self._ledger = Ledger(self.space.dimension, rounding, usual)
+        self.constraints: Constraints | None = as_constraints(constraints, self.space)
+        if self.constraints is not None:
+            self._check_method("constraints on the inputs")
+        self._ledger = Ledger(self.space.dimension, rounding, usual, self._inputs())
         self._memory = Memory()
         self._lock = RLock()
 
@@ -148,8 +156,8 @@ class Optimizer:
 
     @property
     def best(self) -> Trial | None:
-        """The told trial with the lowest value; None before the first tell."""
-        return min(self._told(), key=_value, default=None)
+        """The feasible trial with the lowest value; None while there is none."""
+        return min((t for t in self._told() if t.feasible), key=_value, default=None)
 
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
@@ -161,13 +169,13 @@ class Optimizer:
             nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
             nit=sum(t.reason.source not in NO_PROPOSAL for t in self._ledger.trials),
             success=best is not None,
-            status=NOTHING_TOLD if best is None else SO_FAR,
-            message=self._nothing_told() if best is None else "Best so far",
+            status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
+            message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
             params=None if best is None else best.params,
             x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
             func_vals=y,
             history=self.history,
-            local_minima=self._local_minima(np.array([t.point for t in told]), y) if told else (),
+            local_minima=self._local_minima(told, y) if told else (),
             seed=self.seed,
         )
 
@@ -178,19 +186,47 @@ class Optimizer:
     def _ask(self) -> Trial:
         with one_blas_thread(), self._lock:
             if self._exhausted():
-                raise SpaceExhausted(
-                    f"all {self.space.cardinality} points of the space have been asked, there is no other; "
-                    "tell those that are out and take the result, or make the space larger"
-                )
+                raise self._no_other(f"all {self.space.cardinality} points of the space")
             history = self._ledger.history()
             point, reason = self.method.propose(history, self.seed, self._memory)
             point, reason = self._distinct(self.space.snap(point), reason, history)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
+    def _no_other(self, what: str) -> SpaceExhausted:
+        return SpaceExhausted(
+            f"{what} have been asked, there is no other; "
+            "tell those that are out and take the result, or make the space larger"
+        )
+
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
-        return self._record(self.space.check(params), self.space.encode(params), Reason(source))
+        checked = self.space.check(params)
+        allowed = self.constraints is None or self.constraints.allows(checked)
+        if not allowed and source is Source.GIVEN:
+            raise SpaceError(
+                f"the constraints do not allow {describe_point(checked)}; leave the point out, or tell what is known "
+                "there with add(params, value)"
+            )
+        return self._record(checked, self.space.encode(params), Reason(source), allowed=allowed)
+
+    def _inputs(self) -> Inputs | None:
+        """What the constraints on the inputs allow, in the cube."""
+        known = self.constraints
+        if known is None:
+            return None
+        with one_blas_thread():
+            return Inputs.of(
+                known.allowed, known.margins, lambda: known.flat, self.space.dimension, lambda: known.trouble
+            )
+
+    def _check_method(self, what: str) -> None:
+        """Refuse constraints that the method would not know what to do with."""
+        if not getattr(self.method, "takes_constraints", False):
+            raise TypeError(
+                f"{type(self.method).__name__} takes no constraints, got {what}; use the default method "
+                "(method=None), or a method of your own with takes_constraints = True"
+            )
 
     def _exhausted(self) -> bool:
         """Whether each point of a finite space has been asked."""
@@ -204,7 +240,7 @@ class Optimizer:
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
         seen = np.vstack([history.X, history.pending])
-        if not _is_row(point, seen):
+        if not _is_row(point, seen) and self._allows(point):
             return point, reason
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history.
         reason = dataclasses.replace(
@@ -216,27 +252,43 @@ class Optimizer:
         """A point that is far from those seen; where floats leave no other, one of them."""
         n = self.space.cardinality
         if n is not None and n <= ENUMERATED:
-            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen)]
-            return left[np.argmax(np.min(cdist(left, seen), axis=1))]
+            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen) and self._allows(p)]
+            if not left:
+                raise self._no_other("all points of the space that the constraints allow")
+            return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
+        inputs = self._ledger.inputs
         for _ in range(RESPACE_TRIES):
-            point = self.space.snap(far_from(seen, self.space.dimension, rng))
-            if not _is_row(point, seen):
+            point = self.space.snap(far_from_all(seen, self.space.dimension, rng, inputs))
+            if not _is_row(point, seen) and self._allows(point):
                 return point
         if n is not None:  # of one more than were seen, one is new
             first = int(rng.integers(min(n, 2**62)))
-            row = (self.space.point((first + k) % n) for k in range(len(seen) + 1))
-            return next(p for p in row if not _is_row(p, seen))
-        return point
+            tries = len(seen) + 1 if inputs is None else min(n, len(seen) + MANY)
+            row = (self.space.point((first + k) % n) for k in range(tries))
+            new = next((p for p in row if not _is_row(p, seen) and self._allows(p)), None)
+            if new is None:
+                raise self._no_other("all points that the constraints allow, as far as they could be found,")
+            return new
+        # Where even rounding leads out of the allowed set, it is as thin as floats: a point of the pool again.
+        return point if inputs is None or self._allows(point) else self.space.snap(inputs.pool[0])
 
-    def _record(self, params: Params, point: Vector, reason: Reason) -> Trial:
+    def _allows(self, point: Vector) -> bool:
+        """Whether the constraints on the inputs allow a point of the cube."""
+        return self.constraints is None or self.constraints.allows(self.space.decode(point))
+
+    def _record(self, params: Params, point: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         with self._lock:
-            trial = Trial(len(self._ledger.trials), params, self.space.as_array(params), point, reason)
+            trial = Trial(
+                len(self._ledger.trials), params, self.space.as_array(params), point, reason, allowed=allowed
+            )
             self._ledger.write(trial)
         return trial
 
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """What is told, in proper types, if it is in order."""
         told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
+        if told.constraints:
+            self._check_method("some with the value of a trial")
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise ValueError(
@@ -266,11 +318,18 @@ class Optimizer:
     def _told(self) -> list[Trial]:
         return [t for t in self._ledger.trials if t.state is State.TOLD]
 
-    def _local_minima(self, X: Matrix, y: Vector) -> tuple[LocalMinimum, ...]:
+    def _local_minima(self, told: list[Trial], y: Vector) -> tuple[LocalMinimum, ...]:
+        """The minima that the data show; not those where constraints are violated, as far as is known."""
         if not np.all(self.space.ordered):
             return ()  # a quadratic across options means nothing
+        X = np.array([t.point for t in told])
         scale = Scale.of(y)  # squares of values around 1e155 overflow
-        minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
+        shown = [
+            m
+            for m in local_minima(X, scale(y))
+            if told[int(np.argmin(cdist(m.fit.minimiser[None, :], X)))].feasible and self._allows(m.fit.minimiser)
+        ]
+        minima = [self._finished(self._in_units(m, scale), m, scale) for m in shown]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
     def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
