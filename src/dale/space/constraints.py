@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,33 @@ from dale.space.int import Int
 from dale.space.space import Space
 from dale.trial import Params
 
+ROUNDING = 1e-13  # of the terms of a sum: how much its order may matter, with much to spare
 WANTED = (
     "constraints must be scipy.optimize.LinearConstraint or NonlinearConstraint, or callables that take what the "
     "objective takes and return True where a point is allowed, or numbers that are at most 0 there"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Margins of lower <= A x <= upper, of the sides that are finite.
+
+    Attributes:
+        A: A row for each margin, (k, n).
+        most: What A x is at most, (k,).
+    """
+
+    A: Matrix
+    most: Vector
+
+    def __call__(self, x: Vector) -> Vector:
+        """At one point (n,)."""
+        return self.A @ x - self.most
+
+    def at_all(self, X: Matrix) -> tuple[Matrix, Vector]:
+        """At points (m, n), with how far rounding may have moved them from those that ``__call__`` gives, (k,)."""
+        doubt = ROUNDING * (np.max(np.abs(X), axis=0, initial=0.0) @ np.abs(self.A).T + np.abs(self.most))
+        return X @ self.A.T - self.most, doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +64,14 @@ class Constraints:
 
     Attributes:
         space: The space.
-        each: Margins of a point of the user's, for each constraint: numbers, or a bool.
-        flat: Which margins say yes or no only, (k,): known once a point has been looked at.
-        trouble: What the last constraint to raise said.
+        each: Margins of a point of the user's, for each constraint: numbers, or a bool. Those of ``Linear`` and those in
+            ``of_arrays`` take it as an array of numbers, the others as the objective does.
+        of_arrays: Numbers of the constraints that take an array.
     """
 
     space: Space
-    each: tuple[Callable[[Params], Any], ...]
+    each: tuple[Callable[[Any], Any], ...]
+    of_arrays: frozenset[int]
     _seen: dict[int, np.ndarray] = field(default_factory=dict)
     _trouble: list[str] = field(default_factory=list)
 
@@ -62,41 +87,76 @@ class Constraints:
 
     def allows(self, params: Params) -> bool:
         """Whether a point of the user's may be evaluated."""
-        return all(bool(np.all(_numbers(self._at(i, params))[0] <= 0)) for i in range(len(self.each)))
+        return all(bool(np.all(self._at(i, params)[0] <= 0)) for i in range(len(self.each)))
 
     def allowed(self, points: Matrix) -> np.ndarray:
         """Which points (m, dimension) of the cube may be evaluated, as the objective sees them."""
-        return np.array([self.allows(self.space.decode(p)) for p in self.space.snap_all(points)], dtype=bool)
+        allowed = np.ones(len(points), dtype=bool)
+        params = _Decoded(self.space, points)
+        for i, each in enumerate(self.each):
+            if isinstance(each, Linear):
+                margins, doubt = each.at_all(params.arrays)
+                near = np.flatnonzero(allowed & np.any(np.abs(margins) <= doubt, axis=1))
+                allowed &= np.all(margins <= 0, axis=1)
+                rest = near
+            else:
+                rest = np.flatnonzero(allowed)
+            for j in rest:
+                allowed[j] = bool(np.all(self._at(i, params[j])[0] <= 0))
+        return allowed
 
     def margins(self, points: Matrix) -> Matrix:
         """Margins (m, k) at points (m, dimension) of the cube; infinite where they cannot be told."""
-        params = [self.space.decode(p) for p in self.space.snap_all(points)]
-        columns = [self._column(i, params) for i in range(len(self.each))]
-        return np.hstack(columns) if columns else np.empty((len(points), 0))
+        params = _Decoded(self.space, points)
+        return np.hstack([self._column(i, params, len(points)) for i in range(len(self.each))])
 
-    def _column(self, i: int, params: Sequence[Params]) -> Matrix:
+    def _column(self, i: int, params: _Decoded, m: int) -> Matrix:
         """Margins of one constraint, (m, its own)."""
+        each = self.each[i]
+        if isinstance(each, Linear):
+            self._seen.setdefault(i, np.zeros(len(each.most), dtype=bool))
+            return each.at_all(params.arrays)[0]
         rows = []
-        for p in params:
-            values, flat = _numbers(self._at(i, p))
-            if np.all(np.isfinite(values)):
-                if len(self._seen.setdefault(i, flat)) != len(values):
-                    raise SpaceError(
-                        f"constraint {i} gave {len(values)} numbers at {p!r} and {len(self._seen[i])} elsewhere; "
-                        "let it give as many at every point"
-                    )
+        for j in range(m):
+            values, flat = self._at(i, params[j])
+            if np.isfinite(values).all() and len(self._seen.setdefault(i, flat)) != len(values):
+                raise SpaceError(
+                    f"constraint {i} gave {len(values)} numbers at {params[j]!r} and {len(self._seen[i])} elsewhere; "
+                    "let it give as many at every point"
+                )
             rows.append(values)
         width = len(self._seen.get(i, np.ones(1)))
         return np.array([v if len(v) == width else np.full(width, np.inf) for v in rows]).reshape(-1, width)
 
-    def _at(self, i: int, params: Params) -> Any:
-        """What a constraint says to a point, which it gets as a copy; NaN if it raises."""
+    def _at(self, i: int, params: Params) -> tuple[Vector, np.ndarray]:
+        """Margins of one constraint at a point, which it gets as a copy, and which of them are mere yes or no."""
+        if i in self.of_arrays and not isinstance(params, np.ndarray):
+            params = self.space.as_array(params)
         copy = params.copy() if isinstance(params, np.ndarray) else dict(params)
         try:
-            return self.each[i](copy)
+            return _numbers(self.each[i](copy))
         except Exception as error:  # whatever a user's function raises
             self._trouble[:] = [f"{type(error).__name__}: {error}"]
-            return np.nan
+            return np.array([np.inf]), np.zeros(1, dtype=bool)
+
+
+class _Decoded:
+    """Points (m, dimension) of the cube as the objective gets them, one by one or as an array of numbers."""
+
+    def __init__(self, space: Space, points: Matrix) -> None:
+        self._space = space
+        self._points = space.snap_all(points)
+
+    def __getitem__(self, j: int) -> Params:
+        if self._space.named or not self._space.of_numbers:
+            return self._space.decode(self._points[j])
+        x: Vector = self.arrays[j]
+        return x
+
+    @cached_property
+    def arrays(self) -> Matrix:
+        """(m, number of parameters), in the user's order."""
+        return self._space.decode_all(self._points)
 
 
 def _numbers(answer: Any) -> tuple[Vector, np.ndarray]:
@@ -104,10 +164,7 @@ def _numbers(answer: Any) -> tuple[Vector, np.ndarray]:
     raw = np.atleast_1d(np.asarray(answer)).ravel()
     if raw.dtype == bool:
         return np.where(raw, -1.0, 1.0), np.ones(len(raw), dtype=bool)
-    try:
-        values = raw.astype(float)
-    except (TypeError, ValueError):
-        values = np.full(max(len(raw), 1), np.nan)
+    values = raw.astype(float)
     return np.where(np.isnan(values), np.inf, values), np.zeros(len(values), dtype=bool)
 
 
@@ -120,39 +177,53 @@ def as_constraints(constraints: Any, space: Space) -> Constraints | None:
     if not isinstance(constraints, Sequence) or isinstance(constraints, str):
         raise TypeError(f"{WANTED}; got {constraints!r}")
     each = tuple(_read(c, f"constraint {i}", space) for i, c in enumerate(constraints))
-    return Constraints(space, each) if each else None
+    scipys = [i for i, c in enumerate(constraints) if isinstance(c, LinearConstraint | NonlinearConstraint)]
+    return Constraints(space, each, frozenset(scipys)) if each else None
 
 
-def _read(constraint: Any, name: str, space: Space) -> Callable[[Params], Any]:
+def _read(constraint: Any, name: str, space: Space) -> Callable[[Any], Any]:
     if isinstance(constraint, LinearConstraint):
         return _linear(constraint, name, space)
     if isinstance(constraint, NonlinearConstraint):
         return _nonlinear(constraint, name, space)
     if callable(constraint):
-        read: Callable[[Params], Any] = constraint
+        read: Callable[[Any], Any] = constraint
         return read
     hint = "; SciPy's dictionaries count fun(x) >= 0 as allowed: use a callable and turn the sign"
     raise TypeError(f"{WANTED}; got {constraint!r} as {name}" + (hint if isinstance(constraint, dict) else ""))
 
 
-def _linear(constraint: LinearConstraint, name: str, space: Space) -> Callable[[Params], Any]:
+def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
     _check_numbers(name, space)
     A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else np.asarray(constraint.A, dtype=float)
     A = np.atleast_2d(A)
-    if A.shape[1] != len(space.names):
+    if A.shape[1] != len(space.names) or not np.all(np.isfinite(A)):
         raise SpaceError(
-            f"{name} has a matrix of shape {A.shape}; wanted {len(space.names)} columns, one for each parameter in the "
-            f"order {', '.join(space.names)}"
+            f"{name} has a matrix of shape {A.shape}; wanted {len(space.names)} columns of finite numbers, one for each "
+            f"parameter in the order {', '.join(space.names)}"
         )
-    within = _between(constraint.lb, constraint.ub, name, len(A))
-    return lambda params: within(A @ np.asarray(space.as_array(params), dtype=float))
+    lower, upper = _sides(constraint.lb, constraint.ub, name)
+    try:
+        lower, upper = (np.broadcast_to(side, len(A)) for side in (lower, upper))
+    except ValueError:
+        raise SpaceError(
+            f"{name} has lb and ub of shape {lower.shape}; wanted one number, or {len(A)}, one for each row of A"
+        ) from None
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    return Linear(np.vstack([-A[low], A[high]]), np.append(-lower[low], upper[high]))
 
 
-def _nonlinear(constraint: NonlinearConstraint, name: str, space: Space) -> Callable[[Params], Any]:
+def _nonlinear(constraint: NonlinearConstraint, name: str, space: Space) -> Callable[[Vector], Vector]:
     _check_numbers(name, space)
-    within = _between(constraint.lb, constraint.ub, name, None)
+    lower, upper = _sides(constraint.lb, constraint.ub, name)
     fun = constraint.fun
-    return lambda params: within(np.atleast_1d(np.asarray(fun(np.array(space.as_array(params))), dtype=float)))
+
+    def margins(x: Vector) -> Vector:
+        v = np.atleast_1d(np.asarray(fun(x), dtype=float))
+        both = np.array([lower - v, v - upper])
+        return np.asarray(both[~np.isneginf(both)])  # a side that is infinite is kept anyway
+
+    return margins
 
 
 def _check_numbers(name: str, space: Space) -> None:
@@ -164,30 +235,17 @@ def _check_numbers(name: str, space: Space) -> None:
         )
 
 
-def _between(lower: Any, upper: Any, name: str, n: int | None) -> Callable[[Vector], Vector]:
-    """Margins of lower <= v <= upper; sides that are infinite have none."""
+def _sides(lower: Any, upper: Any, name: str) -> tuple[Vector, Vector]:
+    """Both sides of a constraint as arrays of one shape, if they make sense."""
     try:
-        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-        lower, upper = np.broadcast_arrays(lower, upper) if n is None else (
-            np.broadcast_to(lower, n),
-            np.broadcast_to(upper, n),
-        )
+        lower, upper = np.broadcast_arrays(np.asarray(lower, dtype=float), np.asarray(upper, dtype=float))
     except ValueError:
-        raise SpaceError(
-            f"{name} has lb of shape {np.shape(lower)} and ub of shape {np.shape(upper)}"
-            + ("" if n is None else f"; wanted one number, or {n} of them, one for each row of A")
-        ) from None
+        raise SpaceError(f"{name} has lb of shape {np.shape(lower)} and ub of shape {np.shape(upper)}") from None
     if np.any(np.isnan(lower) | np.isnan(upper) | (lower > upper)):
         raise SpaceError(f"{name} has lb = {lower!r} and ub = {upper!r}; wanted lb < ub")
     if np.any(lower == upper):
         raise SpaceError(
-            f"{name} is an equality (lb = ub = {lower[lower == upper].flat[0]!r}), which no rounded point would fulfil "
-            "exactly; take one parameter out of the space and compute it from the others"
+            f"{name} is an equality (lb = ub = {float(lower[lower == upper].flat[0])!r}), which no rounded point would "
+            "fulfil exactly; take one parameter out of the space and compute it from the others"
         )
-
-    def within(v: Vector) -> Vector:
-        low, high = np.broadcast_to(lower, v.shape), np.broadcast_to(upper, v.shape)
-        below, above = low - v, v - high
-        return np.concatenate([below[np.isfinite(low) | np.isnan(v)], above[np.isfinite(high) | np.isnan(v)]])
-
-    return within
+    return lower, upper

@@ -35,6 +35,7 @@ class Space:
         continuous: Which coordinates move freely, (dimension,).
         ordered: Along which coordinates values stand in an order, (dimension,).
         cardinality: Number of different points; None where it is not finite.
+        of_numbers: Whether all parameters are numbers.
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
@@ -75,7 +76,7 @@ class Space:
         self.continuous.flags.writeable = self.ordered.flags.writeable = False
         counts = [p.cardinality for p in parameters.values()]
         self.cardinality = None if None in counts else math.prod(n for n in counts if n is not None)
-        self._of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
+        self.of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +101,7 @@ class Space:
     def as_array(self, params: Params) -> Vector:
         """A point as an array in the user's order and units; of objects, as they are, where one is of options."""
         values = list(params.values()) if isinstance(params, Mapping) else list(params)
-        if self._of_numbers:
+        if self.of_numbers:
             return frozen(values)
         objects = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # options may be lists
@@ -118,6 +119,18 @@ class Space:
         for name, columns in self._columns.items():
             snapped[:, columns] = self.parameters[name].snap(points[:, columns])
         return snapped
+
+    def decode_all(self, points: Matrix) -> Matrix:
+        """``as_array(decode(point))`` for points (n, dimension) of a space of numbers, to the last bit."""
+        values = np.empty((len(points), len(self.names)))
+        for j, (name, parameter) in enumerate(self.parameters.items()):
+            u = points[:, self._columns[name]]
+            if isinstance(parameter, Float) and parameter.straight:
+                x = np.clip(parameter.lower + u[:, 0] * (parameter.upper - parameter.lower), parameter.lower, parameter.upper)
+                values[:, j] = np.where(u[:, 0] >= 1.0, parameter.upper, np.where(u[:, 0] <= 0.0, parameter.lower, x))
+            else:
+                values[:, j] = [parameter.decode(row) for row in u]
+        return values
 
     def point(self, k: int) -> Vector:
         """Point number k of a finite space, in the cube; the last coordinates count fastest."""
@@ -147,14 +160,14 @@ class Space:
     def _check(self, params: Any) -> dict[str, Any]:
         if self.named:
             return self._check_mapping(params)
-        wanted = f"{len(self.names)} {'numbers' if self._of_numbers else 'values'}"
+        wanted = f"{len(self.names)} {'numbers' if self.of_numbers else 'values'}"
         if isinstance(params, Mapping | str):
             raise TypeError(f"this space has no names: wanted a sequence of {wanted}, got {params!r}")
         try:
             values = list(params)
         except TypeError:
             raise TypeError(f"wanted a sequence of {wanted}, got {params!r}") from None
-        if len(values) != len(self.names) or (self._of_numbers and any(is_several(v) for v in values)):
+        if len(values) != len(self.names) or (self.of_numbers and any(is_several(v) for v in values)):
             raise SpaceError(f"wanted {wanted}, one for each pair of bounds, got {params!r}")
         return {
             n: self.parameters[n].check(v, f"coordinate {i}")
