@@ -24,11 +24,16 @@ Smooth = Callable[[Vector], tuple[float, Vector]]  # value and slope (d,) at x (
 Limits = Callable[[Vector], tuple[Vector, Matrix]]  # values (k,) and slopes (k, d) at x (d,)
 
 STEPS = 60
+CALLS = 10  # of the function, for each step, at most
 EXACT = 1e-16
 HUGE = 1e30  # in place of what is not finite, so that a line search turns back
 HALVINGS = 60
 CORRECTIONS = 6
 TINY = float(np.finfo(float).tiny)
+
+
+class _Endless(Exception):
+    """SLSQP does not count the calls of its line search, which on a function with jumps may never end."""
 
 
 def descend_within(
@@ -57,7 +62,13 @@ def descend_within(
     units = np.maximum(np.maximum(np.max(np.abs(slopes), axis=1, initial=0.0), 1e-6 * np.abs(first)), TINY)
     seen: dict[bytes, tuple[Vector, Matrix]] = {}
 
+    calls = 0
+
     def scaled(x: Vector) -> tuple[float, Vector]:
+        nonlocal calls
+        calls += 1
+        if calls > CALLS * steps:
+            raise _Endless
         v, g = function(x)
         v = (v - value) / unit
         return (v, g / unit) if np.isfinite(v) and np.all(np.isfinite(g)) else (HUGE, np.zeros_like(x))
@@ -71,17 +82,20 @@ def descend_within(
             seen[key] = -h, -np.where(np.isfinite(J), J / units[:, None], 0.0)
         return seen[key]
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # SLSQP clips points by a rounding error, and says so
-        found = minimize(
-            scaled,
-            start,
-            jac=True,
-            method="SLSQP",
-            bounds=list(zip(lower, upper, strict=True)),
-            constraints=[{"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}],
-            options={"maxiter": steps, "ftol": EXACT},
-        )
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # SLSQP clips points by a rounding error, and says so
+            found = minimize(
+                scaled,
+                start,
+                jac=True,
+                method="SLSQP",
+                bounds=list(zip(lower, upper, strict=True)),
+                constraints=[{"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}],
+                options={"maxiter": steps, "ftol": EXACT},
+            )
+    except _Endless:
+        return start, value
     x = np.clip(found.x, lower, upper)
     value_there = function(x)[0] if np.all(np.isfinite(x)) else np.nan
     return (x, value_there) if np.isfinite(value_there) else (start, value)

@@ -25,7 +25,7 @@ from dale.arrays import Matrix, Vector
 from dale.beliefs import Beliefs
 from dale.climb import by_chain_rule, disappointment
 from dale.descent import Surface
-from dale.gp import Posterior, log_marginal_likelihood
+from dale.gp import Factor, Posterior, closed_form_prior, log_marginal_likelihood
 from dale.kernels import SquaredExponential
 from dale.methods.observations import VALUE_GRAIN, merged, rounded
 
@@ -81,7 +81,19 @@ class Feasibility:
         everywhere = np.ones(len(X), dtype=bool)
         compressed = np.arcsinh(constraints / units_of(constraints))
         columns = [merged(X, column, everywhere) for column in compressed.T]
-        return cls(tuple(_fit(points, rounded(v, VALUE_GRAIN), pending) for points, v in columns))
+        points, values = columns[0][0], [rounded(v, VALUE_GRAIN) for _, v in columns]
+        kernels = [SquaredExponential(l * math.sqrt(X.shape[1])) for l in LENGTH_SCALES]
+        some = np.unique(np.linspace(0, len(points) - 1, ENOUGH).astype(int))
+        factors = [Factor.of(kernel(points[some], points[some])) for kernel in kernels]  # the same for all constraints
+        models = []
+        for v in values:
+            fits = [
+                Posterior(kernel, points[some], v[some], factor, closed_form_prior(factor, v[some]))
+                for kernel, factor in zip(kernels, factors, strict=True)
+            ]
+            best = max(fits, key=log_marginal_likelihood)
+            models.append(_believing(best if len(some) == len(points) else Posterior.fit(best.kernel, points, v), pending))
+        return cls(tuple(models))
 
     def log_probability(self, A: Matrix) -> Vector:
         """Logarithm of the probability that points (m, d) are feasible, (m,)."""
@@ -115,13 +127,10 @@ def _sum(surfaces: list[Surface]) -> Surface:
     return Surface(*(np.asarray(sum(parts)) for parts in zip(*surfaces, strict=True)))
 
 
-def _fit(X: Matrix, v: Vector, pending: Matrix) -> Posterior:
-    some = np.arange(len(X)) if len(X) <= ENOUGH else np.linspace(0, len(X) - 1, ENOUGH).astype(int)
-    root_d = math.sqrt(X.shape[1])
-    models = [Posterior.fit(SquaredExponential(l * root_d), X[some], v[some]) for l in LENGTH_SCALES]
-    kernel = models[int(np.argmax([log_marginal_likelihood(m) for m in models]))].kernel
-    posterior = Posterior.fit(kernel, X, v)
+def _believing(posterior: Posterior, pending: Matrix) -> Posterior:
+    """The model that believes pending points (m, d) to violate by a spread, if not by more."""
     if len(pending) == 0:
         return posterior
     mean, spread = posterior.predict(pending)
-    return Posterior.fit(kernel, np.vstack([X, pending]), np.append(v, np.maximum(mean, spread)), posterior.prior)
+    X, v = np.vstack([posterior.points, pending]), np.append(posterior.values, np.maximum(mean, spread))
+    return Posterior.fit(posterior.kernel, X, v, posterior.prior)

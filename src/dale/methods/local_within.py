@@ -17,7 +17,7 @@ parts of the h_j; where the models see a way to bring it to nothing, the lowest 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -187,7 +187,9 @@ def step_within(
     draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
     if inputs is not None:
         draws = draws[inputs.allowed(np.clip(c + D * draws, 0.0, 1.0))]
-    search = _Search(around, lower, upper, draws, HAIR * nothing)
+    # Of what is rounded, constraints on the inputs have no slopes: they are looked at once the step is rounded.
+    free = around if rounding is None else replace(around, inputs=None)
+    search = _Search(free, lower, upper, draws, HAIR * nothing)
     certain = False
     if target == np.inf:
         z = search.least_violated()
@@ -198,7 +200,7 @@ def step_within(
         certain = model.n_points > len(c) and is_certain(model, z, lowest)
         leap = None
         if certain and settings.leap and np.max(np.abs(z)) >= AT_THE_FACE:
-            far = _Search(around, cube[0], cube[1], z[None, :], HAIR * nothing).lowest()
+            far = _Search(free, cube[0], cube[1], z[None, :], HAIR * nothing).lowest()
             leap = far if far[1] < lowest and is_certain(model, *far) else None
         if leap is not None:
             z, lowest = leap
@@ -271,7 +273,7 @@ class _Search:
             if np.max(self.around.black_box(z)[0]) < MET:
                 z, _ = descend_within(self.around.mean, self.around.limits, z, self.lower, self.upper)
             if self.around.inputs is not None:
-                z = self._back(z, self._allowed, self.around.known)
+                z = self._back(z, origin, self._allowed, self.around.known)
             violation = float(self.around.violation(z[None, :])[0])
             if violation < least:
                 best, least = z, violation
@@ -291,15 +293,16 @@ class _Search:
         return [self.draws[int(np.argmin(np.where(outside, np.inf, means[0])))]]
 
     def _descend(self, function: Callable[[Vector], tuple[float, Vector]], start: Vector) -> tuple[Vector, float]:
+        """The end of a search, pulled back towards its start, or towards the centre where that is outside."""
         z, _ = descend_within(function, self.around.limits, start, self.lower, self.upper)
-        z = self._back(z, self.around.may, self.around.limits)
+        inside = start if self.around.may(start) else np.zeros_like(start)
+        z = self._back(z, inside, self.around.may, self.around.limits)
         return z, function(z)[0]
 
-    def _back(self, z: Vector, allowed: Callable[[Vector], bool], limits: Limits) -> Vector:
-        origin = np.zeros_like(z)
+    def _back(self, z: Vector, inside: Vector, allowed: Callable[[Vector], bool], limits: Limits) -> Vector:
         spare = HAIR_OF_THE_CUBE / self.around.models[0].radius
-        back = pulled_back(z, origin, allowed, limits, self.lower, self.upper, spare=spare)
-        return origin if back is None else back
+        back = pulled_back(z, inside, allowed, limits, self.lower, self.upper, spare=spare)
+        return inside if back is None else back
 
     def _allowed(self, z: Vector) -> bool:
         return self.around.inputs is None or bool(self.around.inputs.allowed(self.around.point(z)[None, :])[0])

@@ -7,13 +7,14 @@ Each becomes some margins, numbers that are at most 0 where the point is allowed
     a callable that returns numbers      the numbers
     a callable that returns a bool       -1 for True, 1 for False
 
-They are taken at what the objective gets, rounded as it is. For floats a - b <= 0 just where a <= b, so that a point is
-allowed here if and only if the user's own comparison says so. Where a constraint raises, or gives NaN, nothing is
+They are taken at what the objective gets, rounded as it is. For floats a - b <= 0 just where a <= b, so that what is
+allowed here is allowed by the user's own comparison. Where a constraint raises, or gives NaN, nothing is
 allowed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,8 +50,10 @@ class Linear:
     most: Vector
 
     def __call__(self, x: Vector) -> Vector:
-        """At one point (n,)."""
-        return self.A @ x - self.most
+        """At one point (n,): the largest that a sum may come to, in whichever order a user adds it up."""
+        terms = self.A * x
+        sums = [self.A @ x, np.sum(terms, axis=1), [np.dot(a, x) for a in self.A], [math.fsum(t) for t in terms]]
+        return np.asarray(np.max([*sums, [sum(t.tolist()) for t in terms]], axis=0) - self.most)
 
     def at_all(self, X: Matrix) -> tuple[Matrix, Vector]:
         """At points (m, n), with how far rounding may have moved them from those that ``__call__`` gives, (k,)."""
