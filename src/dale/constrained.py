@@ -23,9 +23,9 @@ from dale.arrays import Matrix, Vector
 Smooth = Callable[[Vector], tuple[float, Vector]]  # value and slope (d,) at x (d,)
 Limits = Callable[[Vector], tuple[Vector, Matrix]]  # values (k,) and slopes (k, d) at x (d,)
 
-STEPS = 60
+STEPS = 40
 CALLS = 10  # of the function, for each step, at most
-EXACT = 1e-16
+EXACT = 1e-13  # of the value, in units of its slope
 HUGE = 1e30  # in place of what is not finite, so that a line search turns back
 HALVINGS = 60
 CORRECTIONS = 6

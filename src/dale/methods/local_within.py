@@ -232,13 +232,13 @@ class _Search:
 
     def lowest(self) -> tuple[Vector, float]:
         """The lowest mean within the limits, and the value there; the centre if there is none below it."""
-        origin = np.zeros_like(self.lower)
-        starts = [origin]
-        free, value = lowest_mean(self.around.models[0], np.vstack([origin, *self._best()]), self.lower, self.upper, self.least)
+        origin, drawn = np.zeros_like(self.lower), self._best()
+        starts = np.vstack([origin, *drawn])
+        free, value = lowest_mean(self.around.models[0], starts, self.lower, self.upper, self.least)
         if self.around.may(free):
             return free, value
         best = origin, 0.0
-        for start in [*starts, *self._best(), free]:
+        for start in starts if drawn else [origin, free]:
             z, value = self._descend(self.around.mean, start)
             if value < best[1]:
                 best = z, value
