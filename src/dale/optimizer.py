@@ -278,9 +278,7 @@ class Optimizer:
 
     def _record(self, params: Params, point: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         with self._lock:
-            trial = Trial(
-                len(self._ledger.trials), params, self.space.as_array(params), point, reason, allowed=allowed
-            )
+            trial = Trial(len(self._ledger.trials), params, self.space.as_array(params), point, reason, allowed=allowed)
             self._ledger.write(trial)
         return trial
 

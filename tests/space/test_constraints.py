@@ -28,9 +28,9 @@ def test_all_kinds_allow_the_same():
         np.testing.assert_array_equal(read.allowed(POINTS), expected)
         np.testing.assert_array_equal(np.all(read.margins(POINTS) <= 0, axis=1), expected)
         assert [read.allows(x) for x in X[:50]] == expected[:50].tolist()
-    np.testing.assert_array_equal(
-        as_constraints(list(written.values()), space).flat, [False, False, False, False, True, False, False]
-    )
+    all_of_them = as_constraints(list(written.values()), space)
+    assert all_of_them.margins(POINTS).shape == (400, 7)
+    np.testing.assert_array_equal(all_of_them.flat, [False, False, False, False, True, False, False])
 
 
 def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
@@ -60,12 +60,16 @@ def test_a_sum_is_allowed_in_whichever_order_it_is_added_up():
     x = rng.random(7)
     orders = [sum(x[rng.permutation(7)].tolist()) for _ in range(50)]
     space = as_space([(0, 1)] * 7)
-    assert not as_constraints(LinearConstraint(np.ones(7), -np.inf, min(x @ np.ones(7), np.sum(x)) - 1e-15), space).allows(x)
+    assert not as_constraints(
+        LinearConstraint(np.ones(7), -np.inf, min(x @ np.ones(7), np.sum(x)) - 1e-15), space
+    ).allows(x)
     assert as_constraints(LinearConstraint(np.ones(7), -np.inf, max(orders) + 1e-15), space).allows(x)
 
 
 @pytest.mark.parametrize(
-    "bad", [lambda x: np.nan, lambda x: 1 / 0, lambda x: [0.0, np.nan], lambda x: "yes"], ids=["nan", "raises", "part", "str"]
+    "bad",
+    [lambda x: np.nan, lambda x: 1 / 0, lambda x: [0.0, np.nan], lambda x: "yes"],
+    ids=["nan", "raises", "part", "str"],
 )
 def test_what_raises_or_is_not_a_number_is_not_allowed(bad):
     read = as_constraints(lambda x: x[0] - 1 if x[1] > 0 else bad(x), as_space(SQUARE))
@@ -90,7 +94,7 @@ CASES = {
     "columns": (LinearConstraint([[1, 1, 1]], 0, 1), SQUARE, dale.SpaceError, "wanted 2 columns"),
     "choices": (
         LinearConstraint([[1, 1]], 0, 1),
-        dale.Space(a=dale.Choice("uv"), b=(0, 1)),
+        dale.Space(a=dale.Choice(["u", "v"]), b=(0, 1)),
         dale.SpaceError,
         "'a' of the space is none; use a callable",
     ),
@@ -119,7 +123,9 @@ def test_as_many_numbers_at_every_point():
 
 
 def test_decoding_many_is_decoding_each():
-    space = dale.Space(a=(-3.0, 7.7), c=dale.Float(1e-3, 1, log=True), b=dale.Int(2, 9), f=(2, 2), e=dale.Float(0, 1, step=0.1))
+    space = dale.Space(
+        a=(-3.0, 7.7), c=dale.Float(1e-3, 1, log=True), b=dale.Int(2, 9), f=(2, 2), e=dale.Float(0, 1, step=0.1)
+    )
     points = np.vstack([np.random.default_rng(2).random((50, 4)), np.zeros(4), np.ones(4)])
     each = np.array([space.as_array(space.decode(p)) for p in points])
     np.testing.assert_array_equal(space.decode_all(points), each)

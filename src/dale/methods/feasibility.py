@@ -92,7 +92,9 @@ class Feasibility:
                 for kernel, factor in zip(kernels, factors, strict=True)
             ]
             best = max(fits, key=log_marginal_likelihood)
-            models.append(_believing(best if len(some) == len(points) else Posterior.fit(best.kernel, points, v), pending))
+            models.append(
+                _believing(best if len(some) == len(points) else Posterior.fit(best.kernel, points, v), pending)
+            )
         return cls(tuple(models))
 
     def log_probability(self, A: Matrix) -> Vector:

@@ -52,7 +52,10 @@ def rounded(values: Vector | float | list[float], grain: float) -> Vector:
 def explore(history: History, rng: np.random.Generator) -> Proposal:
     """A point far from all others, for want of a model."""
     points = np.vstack([history.X, history.pending])
-    return Proposal(far_from_all(points, history.dimension, rng, history.inputs), Reason(Source.EXPLORE, length_scale=history.length_scale))
+    return Proposal(
+        far_from_all(points, history.dimension, rng, history.inputs),
+        Reason(Source.EXPLORE, length_scale=history.length_scale),
+    )
 
 
 def far_from_all(points: Matrix, dimension: int, rng: np.random.Generator, inputs: Inputs | None) -> Vector:

@@ -104,7 +104,7 @@ class Constraints:
                 rest = near
             else:
                 rest = np.flatnonzero(allowed)
-            for j in rest:
+            for j in rest.tolist():
                 allowed[j] = bool(np.all(self._at(i, params[j])[0] <= 0))
         return allowed
 

@@ -126,7 +126,9 @@ class Space:
         for j, (name, parameter) in enumerate(self.parameters.items()):
             u = points[:, self._columns[name]]
             if isinstance(parameter, Float) and parameter.straight:
-                x = np.clip(parameter.lower + u[:, 0] * (parameter.upper - parameter.lower), parameter.lower, parameter.upper)
+                x = np.clip(
+                    parameter.lower + u[:, 0] * (parameter.upper - parameter.lower), parameter.lower, parameter.upper
+                )
                 values[:, j] = np.where(u[:, 0] >= 1.0, parameter.upper, np.where(u[:, 0] <= 0.0, parameter.lower, x))
             else:
                 values[:, j] = [parameter.decode(row) for row in u]
