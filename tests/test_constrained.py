@@ -85,7 +85,8 @@ def test_jumps_do_not_make_it_endless():
         return np.array([np.floor(8 * z[0]) / 8 + np.floor(8 * z[1]) / 8]), np.array([[1e6, -1e6 * (z[0] > 0)]])
 
     z, value = descend_within(banana, steps, np.array([-0.5, -0.3]), LOWER, UPPER)
-    assert np.all(np.isfinite(z)) and np.isfinite(value)
+    assert np.all(np.isfinite(z))
+    assert np.isfinite(value)
 
 
 class TestPulledBack:

@@ -35,9 +35,11 @@ def test_thin_sets_are_found_and_filled(name):
     assert inputs.allowed(inputs.pool).all()
     rng = np.random.default_rng(0)
     some = inputs.some(200, rng)
-    assert inputs.allowed(some).all() and len(np.unique(some, axis=0)) > 100
+    assert inputs.allowed(some).all()
+    assert len(np.unique(some, axis=0)) > 100
     among = inputs.allowed_among(rng.random((300, len(some[0]))), inputs.pool[0], rng)
-    assert inputs.allowed(among).all() and len(np.unique(among, axis=0)) > 60
+    assert inputs.allowed(among).all()
+    assert len(np.unique(among, axis=0)) > 60
 
 
 def test_a_ring_is_filled_all_around():
@@ -54,7 +56,7 @@ def test_slopes_are_those_of_the_margins_in_their_units():
 
 
 def test_nothing_allowed_is_an_error_that_says_why():
-    with pytest.raises(dale.SpaceError, match="no point that the constraints allow.*signs"):
+    with pytest.raises(dale.SpaceError, match=r"no point that the constraints allow.*signs"):
         inputs_of(lambda x: x[0] + 1)
     with pytest.raises(dale.SpaceError, match="NameError"):
         inputs_of(lambda x: undefined)  # noqa: F821

@@ -71,7 +71,8 @@ def test_without_an_active_limit_it_is_the_plain_minimum():
 def test_nothing_feasible_yet_the_step_lowers_the_violation():
     X, y, C = situation(centre=(0.7, 0.7))
     found = step(X, y, C, target=np.inf)
-    assert np.isfinite(found.drop) and found.drop > 0
+    assert np.isfinite(found.drop)
+    assert found.drop > 0
     there = np.maximum(constraint(found.point[None, :])[0, 0], 0)
     assert there < 0.1 * C[0, 0]
     np.testing.assert_allclose(found.drop, C[0, 0] - there, atol=0.05 * C[0, 0])

@@ -39,7 +39,8 @@ def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
     read = as_constraints([lambda p: seen.append(dict(p)) or True, LinearConstraint([[10, 1]], -np.inf, 12)], space)
     assert read.allows({"b": 0.5, "a": 7})
     assert not read.allows({"b": 0.6, "a": 7})
-    assert seen[0] == {"b": 0.5, "a": 7} and isinstance(seen[0]["a"], int)
+    assert seen[0] == {"b": 0.5, "a": 7}
+    assert isinstance(seen[0]["a"], int)
 
 
 def test_sides_that_are_infinite_have_no_margins():

@@ -103,7 +103,7 @@ class LocalModel:
         return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
 
     def fit(self, X: Matrix, y: Vector, centre: int, radius: float, pending: Matrix, lowest: float) -> TaylorModel:
-        """The model around observation number ``centre``; what is pending is believed, though nothing below ``lowest``."""
+        """The model around observation ``centre``; what is pending is believed, though nothing below ``lowest``."""
         model = self._fit(X, y, centre, radius)
         if len(pending) == 0:
             return model

@@ -1,7 +1,7 @@
 """The next step of a Taylor region where there are constraints: ``local.py``'s, subject to limits.
 
-Each black-box constraint has a Taylor model around the same centre. With mean m_j, spread s_j and remainder e_j at z, and
-c the constraint's value at the centre, a step has to keep
+Each black-box constraint has a Taylor model around the same centre. With mean m_j, spread s_j and remainder e_j at z,
+and c the constraint's value at the centre, a step has to keep
 
     h_j(z) = c + m_j(z) + kappa (s_j(z) + e_j(z)) <= 0.
 

@@ -67,9 +67,8 @@ class Constraints:
 
     Attributes:
         space: The space.
-        each: Margins of a point of the user's, for each constraint: numbers, or a bool. Those of ``Linear`` and those in
-            ``of_arrays`` take it as an array of numbers, the others as the objective does.
-        of_arrays: Numbers of the constraints that take an array.
+        each: Margins of a point of the user's, for each constraint: numbers, or a bool.
+        of_arrays: Which of them take it as an array of numbers; the others take it as the objective does.
     """
 
     space: Space
@@ -202,8 +201,8 @@ def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
     A = np.atleast_2d(A)
     if A.shape[1] != len(space.names) or not np.all(np.isfinite(A)):
         raise SpaceError(
-            f"{name} has a matrix of shape {A.shape}; wanted {len(space.names)} columns of finite numbers, one for each "
-            f"parameter in the order {', '.join(space.names)}"
+            f"{name} has a matrix of shape {A.shape}; wanted {len(space.names)} columns of finite numbers, one for "
+            f"each parameter in the order {', '.join(space.names)}"
         )
     lower, upper = _sides(constraint.lb, constraint.ub, name)
     try:
@@ -233,8 +232,8 @@ def _check_numbers(name: str, space: Space) -> None:
     others = [n for n, p in space.parameters.items() if not isinstance(p, Float | Int)]
     if others:
         raise SpaceError(
-            f"{name} is one of SciPy's, which takes an array of numbers, but {', '.join(map(repr, others))} of the space "
-            "is none; use a callable that takes what the objective takes"
+            f"{name} is one of SciPy's, which takes an array of numbers, but {', '.join(map(repr, others))} of the "
+            "space is none; use a callable that takes what the objective takes"
         )
 
 
