@@ -2,8 +2,8 @@
 
 Sequential quadratic programming (SciPy's SLSQP) from one start, with the function in units of its slope at the start
 and each limit in units of its own, so that "exact" means exact in coordinates, whatever the units. What it returns is
-all but inside; ``pulled_back`` makes it so: first along the slopes of the violated limits (Newton), and where this does not
-help, by bisection towards a point that is inside.
+all but inside; ``pulled_back`` makes it so: first along the slopes of the violated limits (Newton), and where this does
+not help, by bisection towards a point that is inside.
 
 Where the limits cannot be met, ``least_violation`` takes them as soft: with slacks s_j >= 0,
 

@@ -25,14 +25,14 @@ from dale.errors import SpaceError
 from dale.search import sobol
 from dale.seeding import generator
 
-FIRST_NET, LARGEST_NET = 9, 13  # powers of two
+NETS = (9, 12)  # sizes, as powers of two
 ENOUGH = 64  # allowed points of a net, below which it is enlarged
-REPAIRS = 24  # points of the net from which the violation is minimised
-POOL = 256
-ROUNDS = 8  # of hit and run
+REPAIRS = 12  # points of the net from which the violation is minimised
+POOL = 128
+ROUNDS = 4  # of hit and run
 SHRINKS = 12  # tries along one line
 SLOPE = 1e-6  # step of the differences, in sides of the cube
-NEAR = 256  # points that are taken from the pool then
+NEAR = 128  # points that are taken from the pool then
 STEPS = 15  # of a search within the margins
 SPARE = 4e-16  # how far inside, in sides of the cube, a correction aims at first
 FEW = 0.25  # of the points wanted: from the pool as well, if the cube at large gives fewer
@@ -74,7 +74,7 @@ class Inputs:
             dimension: Number of coordinates.
             trouble: What the last constraint to raise has said.
         """
-        for power in range(FIRST_NET, LARGEST_NET + 1):
+        for power in NETS:
             net = (sobol(dimension, power) + 0.5 / 2**power) % 1.0
             values = margins(net)
             inside = np.all(values <= 0, axis=1)

@@ -197,6 +197,8 @@ def step_within(
     else:
         target -= float(y[centre])
         z, lowest = search.lowest()
+        if -lowest < nothing and others:  # before it gives up: is it caution alone that leaves nothing to gain?
+            z, lowest = replace(search, around=replace(free, kappa=0.0)).lowest()
         certain = model.n_points > len(c) and is_certain(model, z, lowest)
         leap = None
         if certain and settings.leap and np.max(np.abs(z)) >= AT_THE_FACE:
