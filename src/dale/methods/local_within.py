@@ -27,7 +27,7 @@ from dale.constrained import Limits, descend_within, least_violation, pulled_bac
 from dale.methods.feasibility import log_probability_below
 from dale.methods.history import Rounding
 from dale.methods.inputs import Inputs
-from dale.methods.local import HAIR, RANDOM_POINTS, SAME_FACE, LocalModel, Step, is_certain, lowest_mean
+from dale.methods.local import CERTAIN, HAIR, RANDOM_POINTS, SAME_FACE, LocalModel, Step, is_certain, lowest_mean
 from dale.regions.taylor import LEAST_VARIANCE, TaylorModel
 from dale.regions.trust import AT_THE_FACE, TrustRegion
 
@@ -140,6 +140,15 @@ class Around:
             total = total + log_probability_below(value + mean, spread)
         return total
 
+    def certain(self, z: Vector) -> bool:
+        """Whether the constraints' models are all but certain at z: of their change, or of the room that is left."""
+        r = float(np.linalg.norm(z))
+        for model, value in zip(self.models[1:], self.values, strict=True):
+            mean, spread = (float(v[0]) for v in model.predict(z[None, :]))
+            if not spread + float(model.remainder(r)) < CERTAIN * max(abs(mean), -(value + mean)):
+                return False
+        return True
+
     def violation(self, Z: Matrix) -> Vector:
         """Sum of the positive parts of the constraints' means at points (m, d), (m,)."""
         means = np.array([v + m.predict(Z)[0] for m, v in zip(self.models[1:], self.values, strict=True)])
@@ -199,11 +208,11 @@ def step_within(
         z, lowest = search.lowest()
         if -lowest < nothing and others:  # before it gives up: is it caution alone that leaves nothing to gain?
             z, lowest = replace(search, around=replace(free, kappa=0.0)).lowest()
-        certain = model.n_points > len(c) and is_certain(model, z, lowest)
+        certain = model.n_points > len(c) and is_certain(model, z, lowest) and around.certain(z)
         leap = None
         if certain and settings.leap and np.max(np.abs(z)) >= AT_THE_FACE:
             far = _Search(free, cube[0], cube[1], z[None, :], HAIR * nothing).lowest()
-            leap = far if far[1] < lowest and is_certain(model, *far) else None
+            leap = far if far[1] < lowest and is_certain(model, *far) and around.certain(far[0]) else None
         if leap is not None:
             z, lowest = leap
         elif not certain and (region.failures % 2 == 0 or not lowest < 0):
