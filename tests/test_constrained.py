@@ -6,7 +6,7 @@ import pytest
 from dale.constrained import descend_within, least_violation, pulled_back
 
 LOWER, UPPER = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
-AXIS = np.linspace(-1, 1, 801)
+AXIS = np.linspace(-1, 1, 161)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
 
 

@@ -4,7 +4,7 @@ A thin set is hit by few random points or by none. So some allowed points, the p
 
 1. Of a Sobol net, more and more of it, those that are allowed.
 2. If they are few, the violation (the sum of the margins' positive parts, each in units of its spread over the net) is
-   minimised from the best of the net.
+   minimised from the best of the net, and from some points all over the cube.
 3. If they are still few, they are made more by hit and run: from an allowed point along a random line to a random point
    of it, nearer and nearer to where it started until that is allowed. This fills even a ring or a needle evenly.
 
@@ -27,10 +27,10 @@ from dale.seeding import generator
 
 NETS = (9, 12)  # sizes, as powers of two
 ENOUGH = 64  # allowed points of a net, below which it is enlarged
-REPAIRS = 12  # points of the net from which the violation is minimised
+REPAIRS = 24  # points of the net from which the violation is minimised
 POOL = 128
 ROUNDS = 4  # of hit and run
-SHRINKS = 12  # tries along one line
+SHRINKS = 24  # tries along one line
 SLOPE = 1e-6  # step of the differences, in sides of the cube
 NEAR = 128  # points that are taken from the pool then
 STEPS = 15  # of a search within the margins
@@ -200,14 +200,15 @@ class Inputs:
         return points
 
     def _repaired(self, points: Matrix, values: Matrix) -> Matrix:
-        """Allowed points (m, d), found by minimising the violation from the best of some points (n, d)."""
+        """Allowed points (m, d), found by minimising the violation from some points (n, d)."""
         lower, upper = np.zeros(points.shape[1]), np.ones(points.shape[1])
         found = []
         spoilt = np.sum(np.maximum(values, 0.0) / self.units, axis=1)
-        for i in np.argsort(spoilt, kind="stable")[:REPAIRS]:
+        least = np.argsort(spoilt, kind="stable")[: REPAIRS // 2]
+        for i in np.unique([*least, *range(min(REPAIRS, len(points)))]):  # the net begins with points all over the cube
             if not self.smooth.any() or not np.isfinite(spoilt[i]):
-                break
-            for spare in (0.0, 1e-6, 1e-3):
+                continue
+            for spare in (1e-6, 0.0, 1e-3):
                 x = least_violation(self._tighter(spare), points[i], lower, upper)
                 if self.allowed(x[None, :])[0]:
                     found.append(x)
