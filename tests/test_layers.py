@@ -14,7 +14,7 @@ ROOT = Path(dale.__file__).parent
 # Each line may import from the lines above it. What stands on one line is independent of its neighbours.
 LAYERS = [
     {"arrays", "errors", "threads"},
-    {"trial", "beliefs", "descent"},
+    {"trial", "beliefs", "descent", "constrained"},
     {"space", "regions"},
     {"kernels"},
     {"gp"},

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dale.acquisition import log_expected_improvement_with_curvature
+from dale.acquisition import Acquisition, Curvature, log_expected_improvement_with_curvature
 from dale.arrays import Matrix, Vector
 from dale.beliefs import Beliefs
 from dale.descent import Surface, Tolerance, descend
@@ -45,12 +45,17 @@ def climb(
 
 
 def disappointment(beliefs: Beliefs, target: float) -> Surface:
-    """-log EI with its derivatives, by the chain rule."""
-    m, s = beliefs.mean_slope, beliefs.spread_slope
+    """-log EI with its derivatives."""
     with np.errstate(invalid="ignore", over="ignore"):
-        (value, by_mean, by_spread), (twice, both, spread_twice) = log_expected_improvement_with_curvature(
-            beliefs.mean, beliefs.spread, target
-        )
+        promise, curvature = log_expected_improvement_with_curvature(beliefs.mean, beliefs.spread, target)
+    return by_chain_rule(beliefs, promise, curvature)
+
+
+def by_chain_rule(beliefs: Beliefs, promise: Acquisition, bends: Curvature) -> Surface:
+    """Minus a function of mean and spread, with its derivatives by the coordinates."""
+    m, s = beliefs.mean_slope, beliefs.spread_slope
+    (value, by_mean, by_spread), (twice, both, spread_twice) = promise, bends
+    with np.errstate(invalid="ignore", over="ignore"):
         slope = by_mean[:, None] * m + by_spread[:, None] * s
         along = twice[:, None] * m + both[:, None] * s
         across = both[:, None] * m + spread_twice[:, None] * s

@@ -23,8 +23,11 @@ def far_from(
 ) -> Vector:
     """A random point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""
     candidates = rng.random((n_candidates, dimension))
-    if snap is not None:
-        candidates = snap(candidates)
+    return farthest(candidates if snap is None else snap(candidates), points)
+
+
+def farthest(candidates: Matrix, points: Matrix) -> Vector:
+    """Of candidates (m, d) the one that is farthest from all points (n, d); the first if there are none."""
     if len(points) == 0:
         return candidates[0]
     return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]

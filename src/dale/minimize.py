@@ -37,6 +37,7 @@ def minimize(
     noise: float | Literal["auto"] = "auto",
     time_limit: float | None = None,
     tolerance: float | None = None,
+    constraints: Any = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -63,6 +64,10 @@ def minimize(
             best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
             there may always be a hole where nobody has looked, so the global model hardly promises less. None never
             stops for this.
+        constraints: On the inputs, never violated by a proposal: SciPy's ``LinearConstraint`` or
+            ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
+            or numbers that are at most 0 there; one of them or a sequence. What is known only after an evaluation is
+            returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -81,7 +86,7 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise)
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints)
     given = _begin(optimizer, x0, y0)
     status, message = BUDGET_SPENT, "The budget is spent"
     with Progress(budget, progress) as line:
@@ -167,6 +172,8 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
         if first and are_several(told.value):
             raise  # several objectives, seen at once: nothing is lost by saying so
+        if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
+            raise  # so would every other evaluation
         return optimizer.fail(trial, f"the objective returned {value!r}")
 
 

@@ -16,25 +16,27 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
-from dale.design import far_from
-from dale.errors import SpaceExhausted, TrialError
+from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.methods import History, Method, default
 from dale.methods.global_local import MOST, NOTHING
 from dale.methods.history import Ledger, Rounding
+from dale.methods.inputs import Inputs
 from dale.methods.memory import Memory
 from dale.methods.noise import Noise, least_mean
-from dale.methods.observations import believable
+from dale.methods.observations import believable, far_from_all
 from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
-from dale.space import Space, as_space, points_of, rows_of, values_of
+from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
 from dale.threads import one_blas_thread
-from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial
+from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point
 
-SO_FAR, NOTHING_TOLD = 0, 3  # Result.status
+SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
+NO_FEASIBLE = "No feasible point was found"
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
 RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
 CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
+MANY = 4096  # points of a larger one that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 
 
@@ -54,6 +56,7 @@ class Optimizer:
         seed: Same seed, same run; None takes a fresh one, which ``seed`` then tells.
         method: A method of ``dale.methods``; None for the default.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
+        constraints: On the inputs, never violated by a proposal: what ``minimize`` takes.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Optimizer:
         seed: int | None = None,
         method: Method | None = None,
         noise: float | Literal["auto"] = "auto",
+        constraints: Any = None,
     ) -> None:
         self.space: Space = as_space(space)
         self.seed = check_seed(seed)
@@ -74,7 +78,10 @@ class Optimizer:
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)
-        self._ledger = Ledger(self.space.dimension, rounding, usual)
+        self.constraints: Constraints | None = as_constraints(constraints, self.space)
+        if self.constraints is not None:
+            self._check_method("constraints on the inputs")
+        self._ledger = Ledger(self.space.dimension, rounding, usual, self._inputs())
         self._memory = Memory()
         self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
         self._lock = RLock()
@@ -198,7 +205,7 @@ class Optimizer:
 
     @property
     def best(self) -> Trial | None:
-        """The told trial with the lowest value, or where values are noisy, with the lowest mean; None before any."""
+        """The feasible trial with the lowest value (where values are noisy, the lowest mean); None if there is none."""
         return self._incumbent().trial
 
     @property
@@ -242,8 +249,9 @@ class Optimizer:
                 return False
             left -= trial.reason.source is Source.GLOBAL and trial.state is State.TOLD
             if left == 0:
-                before = min((_value(t) for t in self._told() if t.id < trial.id), default=math.inf)
-                return before - min(map(_value, self._told())) < tolerance
+                feasible = [t for t in self._told() if t.feasible]
+                before = min((_value(t) for t in feasible if t.id < trial.id), default=math.inf)
+                return before - min(map(_value, feasible), default=-math.inf) < tolerance
         return False
 
     def result(self) -> Result:
@@ -256,8 +264,8 @@ class Optimizer:
             nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
             nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
             success=best is not None,
-            status=NOTHING_TOLD if best is None else SO_FAR,
-            message=self._nothing_told() if best is None else "Best so far",
+            status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
+            message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
             params=None if best is None else best.params,
             x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
             func_vals=y,
@@ -275,13 +283,14 @@ class Optimizer:
             return self._best[1]
 
     def _look_for_the_best(self) -> Incumbent:
-        best = min(self._told(), key=_value, default=None)
+        best = min((t for t in self._told() if t.feasible), key=_value, default=None)
         if best is None:
             return Incumbent(None, None, 0.0)
         history = believable(self._ledger.history(), MOST)
-        noisy = least_mean(history, MOST)
+        noise = Noise.of(history)
+        noisy = least_mean(history, noise, MOST) if noise.modelled else None
         if noisy is None:
-            return Incumbent(best, best.value, Noise.of(history).level)
+            return Incumbent(best, best.value, noise.level)
         return Incumbent(self._ledger.trials[noisy[0]], *noisy[1:])
 
     def _nothing_told(self) -> str:
@@ -294,12 +303,9 @@ class Optimizer:
             if failed is not None:
                 return self._ask_again(failed)
             history = self._ledger.history()
-            again = history.told.any() and Noise.of(history).level > 0  # then evaluations are repeated
+            again = history.told.any() and Noise.of(history).modelled  # then evaluations are repeated
             if not again and self._exhausted():
-                raise SpaceExhausted(
-                    f"all {self.space.cardinality} points of the space have been asked, there is no other; "
-                    "tell those that are out and take the result, or make the space larger"
-                )
+                raise self._no_other(f"all {self.space.cardinality} points of the space")
             point, reason = self.method.propose(history, self.seed, self._memory)
             point = self.space.snap(point)
             if not again:
@@ -317,11 +323,42 @@ class Optimizer:
         reason = dataclasses.replace(
             failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
         )
-        return self._record(failed.params, failed.point, reason)
+        return self._record(failed.params, failed.point, reason, allowed=failed.allowed)
+
+    def _no_other(self, what: str) -> SpaceExhausted:
+        return SpaceExhausted(
+            f"{what} have been asked, there is no other; "
+            "tell those that are out and take the result, or make the space larger"
+        )
 
     def _give(self, params: Any, source: Source) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
-        return self._record(*self.space.read(params), Reason(source))
+        checked, point = self.space.read(params)
+        allowed = self._allows_params(checked)
+        if not allowed and source is Source.GIVEN:
+            raise SpaceError(
+                f"the constraints do not allow {describe_point(checked)}; leave the point out, or tell what is known "
+                "there with add(params, value)"
+            )
+        return self._record(checked, point, Reason(source), allowed=allowed)
+
+    def _inputs(self) -> Inputs | None:
+        """What the constraints on the inputs allow, in the cube."""
+        known = self.constraints
+        if known is None:
+            return None
+        with one_blas_thread():
+            return Inputs.of(
+                known.allowed, known.margins, lambda: known.flat, self.space.dimension, lambda: known.trouble
+            )
+
+    def _check_method(self, what: str) -> None:
+        """Refuse constraints that the method would not know what to do with."""
+        if not getattr(self.method, "takes_constraints", False):
+            raise TypeError(
+                f"{type(self.method).__name__} takes no constraints, got {what}; use the default method "
+                "(method=None), or a method of your own with takes_constraints = True"
+            )
 
     def _exhausted(self) -> bool:
         """Whether each point of a finite space has been asked, and none is to be asked again."""
@@ -336,7 +373,7 @@ class Optimizer:
     def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
         seen = np.vstack([history.X, history.pending])
-        if not _is_row(point, seen):
+        if not _is_row(point, seen) and self._allows(point):
             return point, reason
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
         # that floats have no room for.
@@ -348,17 +385,33 @@ class Optimizer:
         """A point that is far from those seen; where floats leave no other, one of them."""
         n = self.space.cardinality
         if n is not None and n <= ENUMERATED:
-            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen)]
-            return left[np.argmax(np.min(cdist(left, seen), axis=1))]
+            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen) and self._allows(p)]
+            if not left:
+                raise self._no_other("all points of the space that the constraints allow")
+            return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
+        inputs = self._ledger.inputs
         for _ in range(RESPACE_TRIES):
-            point = far_from(seen, self.space.dimension, rng, snap=self.space.snap_all)
-            if not _is_row(point, seen):
+            point = far_from_all(seen, self.space.dimension, rng, inputs, snap=self.space.snap_all)
+            if not _is_row(point, seen) and self._allows(point):
                 return point
         if n is not None:  # of one more than were seen, one is new
             first = int(rng.integers(min(n, 2**62)))
-            row = (self.space.point((first + k) % n) for k in range(len(seen) + 1))
-            return next(p for p in row if not _is_row(p, seen))
-        return point
+            tries = len(seen) + 1 if inputs is None else min(n, len(seen) + MANY)
+            row = (self.space.point((first + k) % n) for k in range(tries))
+            new = next((p for p in row if not _is_row(p, seen) and self._allows(p)), None)
+            if new is None:
+                raise self._no_other("all points that the constraints allow, as far as they could be found,")
+            return new
+        # Where even rounding leads out of the allowed set, it is as thin as floats: a point of the pool again.
+        return point if inputs is None or self._allows(point) else self.space.snap(inputs.pool[0])
+
+    def _allows(self, point: Vector) -> bool:
+        """Whether the constraints on the inputs allow a point of the cube."""
+        return self.constraints is None or self.constraints.allows(self.space.decode(point))
+
+    def _allows_params(self, params: Params) -> bool:
+        """Whether they allow a point of the user's."""
+        return self.constraints is None or self.constraints.allows(params)
 
     def _record(
         self,
@@ -368,16 +421,20 @@ class Optimizer:
         state: State = State.PENDING,
         value: float | None = None,
         error: str | None = None,
+        *,
+        allowed: bool = True,
     ) -> Trial:
         with self._lock:
-            x = self.space.as_array(params)
-            trial = Trial(len(self._ledger.trials), params, x, point, reason, state, value, error)
+            x, number = self.space.as_array(params), len(self._ledger.trials)
+            trial = Trial(number, params, x, point, reason, state, value, error, allowed=allowed)
             self._ledger.write(trial)
         return trial
 
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """What is told, in proper types, if it is in order."""
         told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
+        if told.constraints:
+            self._check_method("some with the value of a trial")
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise ValueError(
@@ -408,12 +465,19 @@ class Optimizer:
         return [t for t in self._ledger.trials if t.state is State.TOLD]
 
     def _local_minima(self) -> tuple[LocalMinimum, ...]:
+        """The minima that the data show; not those where constraints are violated, as far as is known."""
         if not np.all(self.space.ordered):
             return ()  # a quadratic across options means nothing
         history = believable(self._ledger.history(), MOST)
-        X, y = history.X[history.told], history.y[history.told]
+        told, feasible = history.told, history.feasible[history.told]
+        X, y = history.X[told], history.y[told]
         scale = Scale.of(y)  # squares of values around 1e155 overflow
-        minima = [self._finished(self._in_units(m, scale), m, scale) for m in local_minima(X, scale(y))]
+        shown = [
+            m
+            for m in local_minima(X, scale(y))
+            if feasible[int(np.argmin(cdist(m.fit.minimiser[None, :], X)))] and self._allows(m.fit.minimiser)
+        ]
+        minima = [self._finished(self._in_units(m, scale), m, scale) for m in shown]
         if Noise.of(history).level > 0:
             minima = [dataclasses.replace(m, converged=False) for m in minima]
         return tuple(sorted(minima, key=lambda m: m.fun + m.error))

@@ -44,7 +44,7 @@ class Box(NamedTuple):
 def starting_points(rng: np.random.Generator, box: Box, centre: Vector | None = None) -> Matrix:
     """Points (m, d) of the box: a randomly shifted Sobol net, and a cloud around the centre."""
     side, dimension = box.upper - box.lower, len(box.lower)
-    net = box.lower + side * ((_sobol(dimension, SPREAD_POINTS) + rng.random(dimension)) % 1.0)
+    net = box.lower + side * ((sobol(dimension, SPREAD_POINTS) + rng.random(dimension)) % 1.0)
     if centre is None:
         return net
     distance = np.resize(NEAR_DISTANCES, NEAR_POINTS)[:, None] * side
@@ -102,7 +102,7 @@ def maximise(
 
 
 @lru_cache(maxsize=8)
-def _sobol(dimension: int, power: int) -> Matrix:
+def sobol(dimension: int, power: int) -> Matrix:
     """2^power points of the Sobol sequence, (m, d). A random shift for each use does what scrambling would."""
     from scipy.stats import qmc  # slow to import, so only when the first model is searched
 

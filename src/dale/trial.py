@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -57,8 +58,10 @@ class LocalStep:
         centre: Trial that the model was built around.
         radius: Half the side of the box that the step was looked for in, in the unit cube.
         length: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
-        decrease: How far below the centre's value the model predicted to come, in units of the objective.
+        decrease: How far below the centre's value the model predicted to come, in units of the objective; or how far
+            below its violation, where nothing was feasible.
         others: How many steps of the same region were being evaluated when it was asked.
+        units: Of the constraints in that violation; empty where the decrease is the objective's.
     """
 
     centre: int
@@ -66,6 +69,18 @@ class LocalStep:
     length: float
     decrease: float
     others: int = 0
+    units: tuple[float, ...] = ()
+
+    def achieved(self, centre: Trial, trial: Trial) -> float:
+        """What came of it: the decrease from the centre to the trial; minus infinity for a failure.
+
+        A feasible centre is not left for what is not feasible; one that is not feasible, for less violation.
+        """
+        if centre.value is None or trial.value is None:
+            return -math.inf
+        if self.units:
+            return _violation(centre, self.units) - _violation(trial, self.units)
+        return centre.value - trial.value if trial.feasible else -math.inf
 
 
 @dataclass(frozen=True)
@@ -178,6 +193,7 @@ class Trial:
         noise: Standard deviation of the error in the value, if it was told with one.
         constraints: The constraints there, once told.
         retry: Whether the machine is to blame for it: no model sees the trial, and its point is asked again.
+        allowed: Whether the constraints on the inputs allow the point; of known points alone they may not.
     """
 
     id: int
@@ -191,11 +207,17 @@ class Trial:
     noise: float | None = None
     constraints: tuple[float, ...] = ()
     retry: bool = False
+    allowed: bool = True
 
     @property
     def feasible(self) -> bool:
-        """Whether it has a value and all of its constraints are at most 0."""
-        return self.state is State.TOLD and all(c <= 0 for c in self.constraints)
+        """Whether it has a value, all of its constraints are at most 0, and those on the inputs allow it."""
+        return self.state is State.TOLD and self.allowed and all(c <= 0 for c in self.constraints)
+
+
+def _violation(trial: Trial, units: tuple[float, ...]) -> float:
+    """Sum of the positive parts of a trial's constraints, in units."""
+    return sum(max(c, 0.0) / unit for c, unit in zip(trial.constraints, units, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,14 +256,14 @@ class Result(OptimizeResult):
     """SciPy's ``OptimizeResult`` with what dale knows beyond it.
 
     Attributes:
-        x: Best point, as an array in the user's units.
+        x: Best feasible point, as an array in the user's units.
         fun: Value there; where values are noisy, what it is believed to be without the noise.
         nfev: Number of evaluations, not counting values that were known before.
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
         status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen,
             4 every point of a finite space evaluated, 5 time limit reached, 6 converged: nothing left promises more
-            than the tolerance.
+            than the tolerance, 7 no feasible point found.
         message: The same in words.
         params: Best point as the objective takes it.
         x_iters: All told points, (n, d), in the user's units.

@@ -116,7 +116,7 @@ def test_round_trip(lower, width, u):
 @given(log_lower=st.floats(-300, 300), decades=st.floats(-12, 2.7), u=st.floats(0, 1))
 def test_round_trip_on_a_log_scale(log_lower, decades, u):
     lower = 10.0**log_lower
-    upper = lower * 10.0**10.0**decades if log_lower + 10.0**decades < 308 else math.inf
+    upper = lower * 10.0**10.0**decades if max(log_lower, 0.0) + 10.0**decades < 308 else math.inf
     if lower >= upper or not math.isfinite(upper):
         return
     p = Float(lower, upper, log=True)

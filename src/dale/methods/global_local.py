@@ -14,6 +14,10 @@
 Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
 ones are as bad as the worst for the global side, and no step goes near them. Absurd values, far beyond all others, are
 as bad as the worst of the others for the global side, and unknown to the local one.
+
+With black-box constraints the best observation is the best feasible one (while there is none, the one that violates
+least), the global side weighs log EI with the probability to be feasible (``feasibility.py``), and local steps keep
+within limits (``local_within.py``). What constraints on the inputs do not allow is never proposed (``inputs.py``).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,12 +34,14 @@ from dale.acquisition import log_expected_improvement
 from dale.arrays import Matrix, Vector
 from dale.beliefs import Beliefs
 from dale.climb import climb
-from dale.descent import Tolerance
+from dale.descent import Tolerance, descend
 from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio
+from dale.methods.feasibility import Feasibility, units_of, violations, weighted
 from dale.methods.history import History, Rounding
 from dale.methods.local import LocalModel, Step
+from dale.methods.local_within import step_within
 from dale.methods.memory import Memory
 from dale.methods.method import Proposal
 from dale.methods.noise import Noise, NoisyModel, as_learnt, learnt, noisy_model, probe
@@ -98,6 +105,7 @@ class GlobalLocal:
     turn_aside: float = TURN_ASIDE
     compress: bool = True
     most: int = MOST
+    takes_constraints: ClassVar[bool] = True
 
     def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
         """The next point of the unit cube."""
@@ -109,9 +117,7 @@ class GlobalLocal:
         history = believable(history, self.most)
         noise = Noise.of(history)
         if noise.modelled:
-            return NoisyLandscape(
-                self, history, TrustRegions(), Scale.of(history.y[history.told]), rng, noise
-            ).best_of_all()
+            return NoisyLandscape.of(self, history, noise, rng).best_of_all()
         patience = self.local.patience if self.local else 1
         regions = memory.of(LifeOfRegions).now(history.trials, patience)
         valleys = Valleys(self, history, regions, failed, noise.level > 0, rng)
@@ -119,10 +125,10 @@ class GlobalLocal:
         if doubt is not None:
             return doubt
         local = valleys.at_the_best()
-        landscape = Landscape(self, history, valleys.regions, valleys.scale, rng)
+        landscape = Landscape(self, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
         decision = self.length_scale.decide(landscape)
         posterior = landscape.with_pending(decision.posterior)
-        promised = landscape.promise(posterior) + math.log(landscape.unit)
+        promised = landscape.promise(posterior) + landscape.log_unit
         if local is not None and not self._keeps_on(local, promised, history):
             local = None
         elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.dimension:
@@ -183,6 +189,25 @@ class Valleys:
         """Their standardised values (n,), less that of the best."""
         return self.scale.above_lowest(self.history.y[self.history.told])
 
+    @cached_property
+    def units(self) -> Vector:
+        """Of the black-box constraints, (k,)."""
+        return units_of(self.history.constraints[self.history.told])
+
+    @cached_property
+    def merit(self) -> Vector:
+        """What is least at the best point, (n,): the values of feasible ones; where there are none, the violations."""
+        if not self.history.constrained:
+            return self.z
+        told = self.history.told
+        feasible = self.history.feasible[told]
+        if feasible.any():
+            return np.where(feasible, self.z, np.inf)
+        if len(self.units) == 0:  # what is known lies outside of what is allowed
+            return np.full(self.n, np.inf)
+        allowed = [self.history.trials[i].allowed for i in self.history.ids[told]]
+        return np.where(allowed, violations(self.history.constraints[told], self.units), np.inf)
+
     @property
     def n(self) -> int:
         """Told points."""
@@ -191,7 +216,13 @@ class Valleys:
     @property
     def best(self) -> int:
         """Number of the best one."""
-        return int(np.argmin(self.z))
+        return int(np.argmin(self.merit))
+
+    @property
+    def incumbent(self) -> int | None:
+        """Row of the best one in the history, if it is feasible."""
+        row = int(np.flatnonzero(self.history.told)[self.best])
+        return row if self.history.feasible[row] else None
 
     @property
     def best_is_closed(self) -> bool:
@@ -209,21 +240,24 @@ class Valleys:
         outside = np.flatnonzero(~self.regions.inside(self.X))
         if len(outside) == 0:
             return None
-        return self._step_or_close(int(outside[np.argmin(self.z[outside])]), at_the_best=False)
+        return self._step_or_close(int(outside[np.argmin(self.merit[outside])]), at_the_best=False)
 
     def _step_or_close(self, i: int, *, at_the_best: bool) -> tuple[int, Step] | None:
         settings = self.method.local
         rounding = self.history.rounding
         if settings is None or self.n < self.X.shape[1] + 2 or (rounding is not None and not rounding.ordered.any()):
             return None
+        if self.merit[i] == np.inf:
+            return None
         region = self.regions.around(self.X[i], settings.first_radius)
         nothing = NOTHING * min(1.0, float(np.median(self.z)))
         nothing = max(nothing, 2 * self.scale.resolution_at_lowest, np.finfo(float).tiny)
         while True:
-            step = settings.step(self.X, self.z, i, region, self.history.pending, self.rng, rounding, nothing)
+            step = self._step(settings, i, region, nothing)
             done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
             if done or region.radius < LEAST_RADIUS:
-                self._close(i, step, region, converged=done and region.confirmed and not self.noisy)
+                converged = done and region.confirmed and not self.noisy and step.drop is None
+                self._close(i, step, region, converged=converged)
                 return None
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
@@ -231,6 +265,25 @@ class Valleys:
                 return None  # it has led into a finished valley
             region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
         return (i, step) if self._may_be_asked(step.point, region.radius) else None
+
+    def _step(self, settings: LocalModel, i: int, region: TrustRegion, nothing: float) -> Step:
+        history = self.history
+        if not history.constrained:
+            return settings.step(self.X, self.z, i, region, history.pending, self.rng, history.rounding, nothing)
+        return step_within(
+            settings,
+            self.X,
+            self.z,
+            history.constraints[history.told] / self.units,
+            i,
+            region,
+            history.pending,
+            self.rng,
+            history.rounding,
+            history.inputs,
+            np.inf if self.incumbent is None else float(self.z[self.best]),
+            nothing,
+        )
 
     def _close(self, i: int, step: Step, region: TrustRegion, *, converged: bool) -> None:
         radius = closing_radius(step.model, region, self.X, self.z)
@@ -262,15 +315,16 @@ class Valleys:
         """The step, with its reason."""
         reason = Reason(
             Source.REGION,
-            acquisition=self.scale.back_length(math.exp(step.promise)),
+            acquisition=self.scale.back_length(math.exp(step.promise)) if step.drop is None else None,
             mean=self.scale.lowest + self.scale.back_length(float(self.z[i]) + step.mean),
             spread=self.scale.back_length(step.spread),
             step=LocalStep(
                 centre=self._trial(i),
                 radius=step.model.radius,
                 length=float(np.max(np.abs(step.z))),
-                decrease=self.scale.back_length(-step.mean),
+                decrease=self.scale.back_length(-step.mean) if step.drop is None else step.drop,
                 others=self._others(i),
+                units=() if step.drop is None else tuple(self.units.tolist()),
             ),
         )
         return Proposal(step.point, reason)
@@ -285,6 +339,7 @@ class Landscape:
     regions: TrustRegions
     scale: Scale
     rng: np.random.Generator
+    incumbent: int | None  # row of the best feasible observation
     _seen: list[tuple[Posterior, Vector]] = field(init=False, default_factory=list)
 
     @property
@@ -305,10 +360,12 @@ class Landscape:
     @cached_property
     def starts(self) -> Matrix:
         """Where the search looks first, (m, d)."""
-        incumbent = self.history.X[np.nanargmin(self.history.y)]
+        incumbent = self.history.X[np.nanargmin(self.history.y) if self.incumbent is None else self.incumbent]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
         if self.history.rounding is not None:
             starts = _as_seen(starts, incumbent, self.history.rounding)
+        if self.history.inputs is not None:
+            starts = self.history.inputs.allowed_among(starts, incumbent, self.rng)
         starts = starts[~self.regions.inside(starts)]
         if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
             starts = starts[apart(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
@@ -318,6 +375,38 @@ class Landscape:
     def best(self) -> float:
         """The best standardised value."""
         return float(np.min(self.scale(self.history.y[self.history.told])))
+
+    @cached_property
+    def feasibility(self) -> Feasibility | None:
+        """What is believed about black-box constraints; None where there are none."""
+        if self.history.constraints.shape[1] == 0:
+            return None
+        told = self.history.told
+        X, z = self.history.X[told], self.scale(self.history.y[told])
+        keep = thinned(X, z, THIN * math.sqrt(self.dimension), self.method.most)
+        return Feasibility.of(X[keep], self.history.constraints[told][keep], self._pending)
+
+    @property
+    def _pending(self) -> Matrix:
+        """The points being evaluated that a model gets."""
+        pending = self.history.pending
+        if len(pending) > MOST_PENDING:
+            pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
+        return pending
+
+    @property
+    def target(self) -> float:
+        """The value to improve on, as the model sees it."""
+        best, unit = self.best, self.unit
+        if self.incumbent is None or not self.history.constrained:
+            return self._data[2]
+        z = float(self.scale(self.history.y[self.incumbent]))
+        return math.log1p((z - best) / unit) if self.compressed else float(rounded(z, VALUE_GRAIN))
+
+    @property
+    def _seeks_feasible(self) -> bool:
+        """Whether nothing is feasible yet, so that there is nothing to improve on."""
+        return self.incumbent is None and self.feasibility is not None
 
     @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, float]:
@@ -345,6 +434,13 @@ class Landscape:
         """One unit of the model's values, in standardised values."""
         return self._data[3]
 
+    @property
+    def log_unit(self) -> float:
+        """Logarithm of what one unit of the acquisition is in standardised values; a probability's is 1."""
+        if self._seeks_feasible:
+            return 0.0
+        return math.log(self.unit) + (self.target if self.compressed else 0.0)  # slope of the way back at the target
+
     def posterior(self, length_scale: float) -> Posterior:
         """The global model: its mean and variance are those of the values, whatever the length-scale."""
         X, v, _, _ = self._data
@@ -353,11 +449,9 @@ class Landscape:
 
     def with_pending(self, posterior: Posterior) -> Posterior:
         """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
-        pending = self.history.pending
+        pending = self._pending
         if len(pending) == 0:
             return posterior
-        if len(pending) > MOST_PENDING:
-            pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
         X, v, target, _ = self._data
         believed = np.clip(posterior.predict(pending).mean, target, np.max(v))
         return Posterior.fit(posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior)
@@ -375,9 +469,18 @@ class Landscape:
         for model, levels in self._seen:
             if model is posterior:
                 return levels
-        levels = log_expected_improvement(*self._predict(posterior, self.starts), self._data[2]).value
+        if self._seeks_feasible:
+            levels = self._feasible_starts
+        else:
+            levels = log_expected_improvement(*self._predict(posterior, self.starts), self.target).value
+            levels = levels if self.feasibility is None else levels + self._feasible_starts
         self._seen.append((posterior, levels))
         return levels
+
+    @cached_property
+    def _feasible_starts(self) -> Vector:
+        """Log probability that the starting points are feasible, (m,)."""
+        return np.zeros(0) if self.feasibility is None else self.feasibility.log_probability(self.starts)
 
     def _predict(self, posterior: Posterior, A: Matrix) -> tuple[Vector, Vector]:
         """Mean and spread at points (m, d), as the acquisition function takes them."""
@@ -400,16 +503,31 @@ class Landscape:
         if self.history.rounding is not None:  # what cannot move freely stays as it is
             free = self.history.rounding.free & self.history.rounding.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
-        tops, promises = climb(partial(self._believe, posterior), self._data[2], starts, lower, upper, tolerance=TOP)
+        tops, promises = self._climbed(posterior, starts, lower, upper)
         best = Found(starts[0], float(level[order[0]]))
         for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
             if allowed and value > best.value:
                 best = Found(x, float(value))
         return best
 
+    def _climbed(
+        self, posterior: Posterior, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
+    ) -> tuple[Matrix, Vector]:
+        believe, inputs = partial(self._believe, posterior), self.history.inputs
+        if not self.history.constrained:
+            return climb(believe, self.target, starts, lower, upper, tolerance=TOP)
+        below = weighted(None if self._seeks_feasible else believe, self.target, self.feasibility)
+        tops, losses = descend(below, starts, lower, upper, tolerance=TOP)
+        if inputs is not None:
+            tops, losses = inputs.walked_back(below, tops, losses, starts, lower, upper)
+        return tops, -losses
+
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) are in no closed ball, and neither observed nor being evaluated."""
-        return ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
+        """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
+        new = ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
+        if self.history.inputs is not None:
+            new[new] = self.history.inputs.allowed(A[new])
+        return new
 
     def proposal(self, found: Found, posterior: Posterior) -> Proposal:
         """The best point of the global model."""
@@ -417,12 +535,17 @@ class Landscape:
         stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # slope of the way back
         reason = Reason(
             Source.GLOBAL,
-            acquisition=self.scale.back_length(math.exp(found.value) * self.unit),
+            acquisition=None if self._seeks_feasible else self._back_promise(found.value),
             mean=self.scale.back(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
             spread=self.scale.back_length(stretch * spread),
         )
         coarse = rounded(found.x, POINT_GRAIN)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
+
+    def _back_promise(self, level: float) -> float:
+        """Expected improvement in units of the objective, from log EI of the model."""
+        slope = math.exp(self.target) if self.compressed else 1.0
+        return self.scale.back_length(math.exp(level) * self.unit * slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,7 +555,14 @@ class NoisyLandscape(Landscape):
     It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
     """
 
-    noise: Noise
+    model: NoisyModel
+
+    @classmethod
+    def of(cls, method: GlobalLocal, history: History, noise: Noise, rng: np.random.Generator) -> NoisyLandscape:
+        """As it stands now."""
+        scale = Scale.of(history.y[history.told])
+        model = noisy_model(history, noise, scale, method.most)
+        return cls(method, history, TrustRegions(), scale, rng, model.least(history.feasible), model)
 
     def best_of_all(self) -> Proposal:
         """The most promising point."""
@@ -444,13 +574,13 @@ class NoisyLandscape(Landscape):
         return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
 
     @cached_property
-    def model(self) -> NoisyModel:
-        """Of the newest observations."""
-        return noisy_model(self.history, self.noise, self.scale, self.method.most)
-
-    @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, float]:
-        return self.model.X, self.model.v, float(np.min(self.model.means)), 1.0
+        return self.model.X, self.model.v, self.target, 1.0
+
+    @property
+    def target(self) -> float:
+        """The least mean of all feasible observations; of all, while none is feasible."""
+        return float(np.min(self.model.means) if self.incumbent is None else self.model.mean_of(self.incumbent))
 
     def posterior(self, length_scale: float | None = None) -> Posterior:
         """The model, with failed evaluations as bad as the worst."""
@@ -459,8 +589,7 @@ class NoisyLandscape(Landscape):
 
     def with_pending(self, posterior: Posterior) -> Posterior:
         """The model that believes to have seen what it predicts at pending points."""
-        pending = self.history.pending[-MOST_PENDING:]
-        return self._with(posterior, pending, posterior.predict(pending).mean)
+        return self._with(posterior, self._pending, posterior.predict(self._pending).mean)
 
     def _with(self, posterior: Posterior, X: Matrix, v: Vector) -> Posterior:
         """With more observations, as noisy as others are."""
@@ -479,8 +608,11 @@ class NoisyLandscape(Landscape):
         return as_learnt(posterior.predict_with_curvatures(A), self.model.error)
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) are not being evaluated."""
-        return apart(A, self.history.pending, APART_PENDING)
+        """Which points (m, d) are not being evaluated, and may be proposed."""
+        new = apart(A, self.history.pending, APART_PENDING)
+        if self.history.inputs is not None:
+            new[new] = self.history.inputs.allowed(A[new])
+        return new
 
 
 def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:

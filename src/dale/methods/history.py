@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from dale.arrays import Matrix, Vector
+from dale.methods.inputs import Inputs
 from dale.trial import Source, State, Trial
 
 FIRST_ROWS = 64
@@ -48,6 +50,7 @@ class History:
         adopted: The first trial of the last unbroken row of proposals with this length-scale.
         trials: All trials, in the order of their ids.
         rounding: Which points the objective can see; None for all.
+        inputs: Which points may be proposed; None for all.
     """
 
     X: Matrix
@@ -62,6 +65,7 @@ class History:
     adopted: int
     trials: tuple[Trial, ...] = ()
     rounding: Rounding | None = None
+    inputs: Inputs | None = None
 
     @classmethod
     def of(cls, trials: Sequence[Trial], dimension: int) -> History:
@@ -81,6 +85,19 @@ class History:
         """Which rows have a value."""
         return np.isfinite(self.y)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints of either kind."""
+        return self.inputs is not None or self.constraints.shape[1] > 0
+
+    @cached_property
+    def feasible(self) -> np.ndarray:
+        """Which rows have a value, fulfil all constraints and are allowed, (n,)."""
+        feasible = self.told & np.all(self.constraints <= 0, axis=1)  # NaN is not
+        if self.inputs is not None:
+            feasible &= np.array([self.trials[i].allowed for i in self.ids], dtype=bool)
+        return feasible
+
 
 class Ledger:
     """The trials of a run, and growing arrays of them, so that a history costs no loop over all of them.
@@ -89,14 +106,23 @@ class Ledger:
         dimension: Number of coordinates.
         rounding: Which points the objective can see; None for all.
         noise: Standard deviation of the error in values that were told without one; None if unknown.
+        inputs: Which points may be proposed; None for all.
 
     Attributes:
         trials: All of them, in the order of their ids; to be read, and changed by ``write`` alone.
         version: How often it has been written to.
+        inputs: As given.
     """
 
-    def __init__(self, dimension: int, rounding: Rounding | None = None, noise: float | None = None) -> None:
+    def __init__(
+        self,
+        dimension: int,
+        rounding: Rounding | None = None,
+        noise: float | None = None,
+        inputs: Inputs | None = None,
+    ) -> None:
         self._rounding = rounding
+        self.inputs = inputs
         self._usual_noise = math.nan if noise is None else noise
         self.trials: list[Trial] = []
         self.version = 0
@@ -175,4 +201,5 @@ class Ledger:
             adopted=self._adopted,
             trials=tuple(self.trials),
             rounding=self._rounding,
+            inputs=self.inputs,
         )

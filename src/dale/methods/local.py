@@ -70,11 +70,8 @@ class LocalModel:
         A gain below ``nothing`` is none.
         """
         c, D, best = X[centre], region.radius, float(np.min(y))
-        model = self._fit(X, y, centre, D)
-        if len(pending):
-            believed = model.value + model.predict((pending - c) / D)[0]
-            X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, best, np.max(y)))
-            model = self._fit(X, y, centre, D, (model.rho,))  # beliefs are no evidence
+        model = self.fit(X, y, centre, D, pending, best)
+        X = np.vstack([X, pending])
         faces = -c / D, (1 - c) / D
         moves = True if rounding is None else rounding.ordered & rounding.active(c[None, :])[0]
         cube = tuple(np.where(moves, face, 0.0) for face in faces)
@@ -83,8 +80,8 @@ class LocalModel:
         draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
         mean, spread = model.predict(draws)
         least = HAIR * nothing
-        z, lowest = _lowest(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper, least)
-        certain = model.n_points > len(c) and _certain(model, z, lowest)
+        z, lowest = lowest_mean(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper, least)
+        certain = model.n_points > len(c) and is_certain(model, z, lowest)
         leap = _leap(model, z, lowest, cube[0], cube[1], least) if certain and self.leap else None
         target = best - float(y[centre])
         if leap is not None:
@@ -105,6 +102,15 @@ class LocalModel:
         mean_there, spread_there = model.predict(z[None, :])
         promise = log_expected_improvement(mean_there, spread_there, target).value
         return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
+
+    def fit(self, X: Matrix, y: Vector, centre: int, radius: float, pending: Matrix, lowest: float) -> TaylorModel:
+        """The model around observation ``centre``; what is pending is believed, though nothing below ``lowest``."""
+        model = self._fit(X, y, centre, radius)
+        if len(pending) == 0:
+            return model
+        believed = model.value + model.predict((pending - X[centre]) / radius)[0]
+        X, y = np.vstack([X, pending]), np.append(y, np.clip(believed, lowest, np.max(y)))
+        return self._fit(X, y, centre, radius, (model.rho,))  # beliefs are no evidence
 
     def _fit(
         self, X: Matrix, y: Vector, centre: int, radius: float, rhos: tuple[float, ...] | None = None
@@ -135,6 +141,7 @@ class Step:
         lowest: Minimum of the mean in the box, minus the centre's value.
         certain: Whether the model is all but certain of it.
         model: The model that proposes it.
+        drop: How far it lowers the violation of black-box constraints, in their units, where nothing is feasible yet.
     """
 
     point: Vector
@@ -145,6 +152,7 @@ class Step:
     lowest: float
     certain: bool
     model: TaylorModel
+    drop: float | None = None
 
 
 def _leap(
@@ -153,11 +161,11 @@ def _leap(
     """The minimum of the mean in the whole cube, if it is lower than that in the box and the model certain of it."""
     if np.max(np.abs(z)) < AT_THE_FACE:
         return None
-    far, value = _lowest(model, z[None, :], lower, upper, least)
-    return (far, value) if value < lowest and _certain(model, far, value) else None
+    far, value = lowest_mean(model, z[None, :], lower, upper, least)
+    return (far, value) if value < lowest and is_certain(model, far, value) else None
 
 
-def _lowest(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector, least: float) -> tuple[Vector, float]:
+def lowest_mean(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector, least: float) -> tuple[Vector, float]:
     """The minimum of the mean in a box, from the starts (m, d) and from the corner that the slope points to."""
     starts = np.vstack([starts, np.where(model.gradient > 0, lower, upper)])
     steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
@@ -187,7 +195,8 @@ def _best_seen(model: TaylorModel, rounding: Rounding, X: Matrix, A: Matrix, tar
     return rounding.snap(np.clip(model.centre + model.radius * z, 0.0, 1.0))[0]
 
 
-def _certain(model: TaylorModel, z: Vector, decrease: float) -> bool:
+def is_certain(model: TaylorModel, z: Vector, decrease: float) -> bool:
+    """Whether spread and remainder are little beside a predicted decrease."""
     spread = float(model.predict(z[None, :])[1][0])
     return spread + float(model.remainder(float(np.linalg.norm(z)))) < -CERTAIN * decrease
 

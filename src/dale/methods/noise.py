@@ -118,24 +118,26 @@ class NoisyModel:
     """A smooth function and errors, given all observations.
 
     Attributes:
-        X: Points told, (n, d).
+        rows: Of the history that it was made of, (n,).
+        X: Their points, (n, d).
         v: Their standardised values, (n,).
         fitted: What explains them.
     """
 
+    rows: np.ndarray
     X: Matrix
     v: Vector
     fitted: NoisyFit
 
     @classmethod
-    def of(cls, X: Matrix, v: Vector, noise: Noise, unit: float) -> NoisyModel:
+    def of(cls, rows: np.ndarray, X: Matrix, v: Vector, noise: Noise, unit: float) -> NoisyModel:
         """Fit to values (n,), one of which is ``unit`` of the objective."""
         variances = None if noise.known is None else (noise.known / unit) ** 2
         n = len(v)
         sample = np.linspace(0, n - 1, min(n, MOST_FITTED)).astype(int)
         fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample])
         all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
-        return cls(X, v, fitted._replace(noise=all_noise))
+        return cls(rows, X, v, fitted._replace(noise=all_noise))
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -148,6 +150,16 @@ class NoisyModel:
         """What is believed of the smooth function at the observations, (n,)."""
         return self.posterior.predict(self.X).mean
 
+    def mean_of(self, row: int) -> float:
+        """What is believed of the smooth function at a row of the history."""
+        return float(self.means[np.flatnonzero(self.rows == row)[0]])
+
+    def least(self, among: np.ndarray) -> int | None:
+        """The row of the history with the least mean, among those for which this is True; None if there is none."""
+        means = np.where(among[self.rows], self.means, np.inf)
+        i = int(np.argmin(means))
+        return int(self.rows[i]) if means[i] < np.inf else None
+
     @property
     def error(self) -> float:
         """Standard deviation of the noise in one more evaluation."""
@@ -159,19 +171,17 @@ def noisy_model(history: History, noise: Noise, scale: Scale, most: int) -> Nois
     told = np.flatnonzero(history.told)[-most:]
     if noise.known is not None:
         noise = replace(noise, known=noise.known[-most:])
-    return NoisyModel.of(history.X[told], scale(history.y[told]), noise, scale.back_length(1.0))
+    return NoisyModel.of(told, history.X[told], scale(history.y[told]), noise, scale.back_length(1.0))
 
 
-def least_mean(history: History, most: int) -> tuple[int, float, float] | None:
-    """Where values are noisy: the told trial with the least mean, that mean, and the noise; None where they are not."""
-    noise = Noise.of(history)
-    if not noise.modelled:
-        return None
+def least_mean(history: History, noise: Noise, most: int) -> tuple[int, float, float] | None:
+    """The feasible trial with the least mean, that mean, and the noise; None if none is feasible."""
     scale = Scale.of(history.y[history.told])
     model = noisy_model(history, noise, scale, most)
-    i = int(np.argmin(model.means))
-    trial = int(history.ids[history.told][-most:][i])
-    return trial, scale.back(float(model.means[i])), scale.back_length(model.error)
+    row = model.least(history.feasible)
+    if row is None:
+        return None
+    return int(history.ids[row]), scale.back(model.mean_of(row)), scale.back_length(model.error)
 
 
 def learnt(spread: Vector, error: float) -> Vector:

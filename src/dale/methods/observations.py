@@ -7,14 +7,16 @@ they hold is rounding error, which would grow from ask to ask until runs that sh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
-from dale.design import far_from, latin_hypercube
+from dale.design import far_from, farthest, latin_hypercube
 from dale.methods.history import History
+from dale.methods.inputs import Inputs
 from dale.methods.method import Proposal
 from dale.seeding import generator
 from dale.trial import Reason, Source
@@ -24,6 +26,7 @@ POINT_GRAIN = 2.0**-17  # of the cube's side
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 APART_FAILED = 1e-2  # least distance of a local model's proposal to a failed evaluation
 APART_PENDING = 1e-6  # least distance to a point that is being evaluated
+CANDIDATES = 512  # allowed points, of which the farthest from all others is taken
 CHUNK = 128  # observations thinned at once
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to a global model
 ABSURD = 1e4  # values are absurd from so far above the best, in units of how far the typical one is
@@ -55,7 +58,24 @@ def rounded(values: Vector | float | list[float], grain: float) -> Vector:
 def explore(history: History, rng: np.random.Generator) -> Proposal:
     """A point far from all others, for want of a model."""
     points = np.vstack([history.X, history.pending])
-    return Proposal(far_from(points, history.dimension, rng), Reason(Source.EXPLORE, length_scale=history.length_scale))
+    return Proposal(
+        far_from_all(points, history.dimension, rng, history.inputs),
+        Reason(Source.EXPLORE, length_scale=history.length_scale),
+    )
+
+
+def far_from_all(
+    points: Matrix,
+    dimension: int,
+    rng: np.random.Generator,
+    inputs: Inputs | None,
+    snap: Callable[[Matrix], Matrix] | None = None,
+) -> Vector:
+    """An allowed point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""
+    if inputs is None:
+        return far_from(points, dimension, rng, snap=snap)
+    candidates = inputs.some(CANDIDATES, rng)
+    return farthest(candidates if snap is None else snap(candidates), points)
 
 
 def apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
@@ -120,8 +140,10 @@ def _are_absurd(y: Vector, sample: Vector) -> np.ndarray:
 def before_a_model(history: History, initial: int, seed: int) -> Proposal | None:
     """The next point of an initial design, or one far from all others while nothing is known; then None."""
     if history.n_asked + history.n_given < initial:
-        points = latin_hypercube(initial, history.dimension, generator(seed, 0))
-        return Proposal(points[history.n_asked], Reason(Source.DESIGN))
+        point = latin_hypercube(initial, history.dimension, generator(seed, 0))[history.n_asked]
+        if history.inputs is not None and not history.inputs.allowed(point[None, :])[0]:
+            point = explore(history, generator(seed, history.n_asked)).point
+        return Proposal(point, Reason(Source.DESIGN))
     if not np.any(history.told):
         return explore(history, generator(seed, history.n_asked))
     return None

@@ -11,6 +11,9 @@ believed. Each step of the model is judged by what came of it, r = actual / pred
 Steps that were asked while others of the same region were being evaluated are no better informed than those: m of them
 together fail as one does.
 
+Where there are black-box constraints, a step from a feasible centre to a point that is not feasible is a failure. While
+nothing is feasible, the decrease is that of the violation.
+
 It moves with the best observation as long as that is within two radii. When its model promises nothing more it is
 closed: a ball around its centre, which neither side enters.
 """
@@ -125,8 +128,7 @@ class TrustRegions:
         before = self.around(centre.point)
         region = replace(before, radius=step.radius)
         if trial.state is not State.PENDING and not trial.retry:  # what the machine failed tells nothing
-            gone = trial.value is None or centre.value is None
-            region = region.after(step, -np.inf if gone else float(centre.value - trial.value), patience)  # type: ignore[operator]
+            region = region.after(step, step.achieved(centre, trial), patience)
         others = tuple(r for r in self.open if not r.reaches(centre.point))
         return TrustRegions((*others, region), self.closed)
 

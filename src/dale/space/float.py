@@ -86,6 +86,11 @@ class Float(CanBeConditional):
         return self._steps is None
 
     @property
+    def straight(self) -> bool:
+        """Whether values are a linear function of the coordinate."""
+        return self.continuous and not self.log and not self.fixed and math.isfinite(self.upper - self.lower)
+
+    @property
     def ordered(self) -> bool:
         """Values stand in an order."""
         return True

@@ -39,6 +39,7 @@ class Space:
         continuous: Which coordinates move freely, (dimension,).
         ordered: Along which coordinates values stand in an order, (dimension,); not where others depend on them.
         cardinality: Number of different points; None where it is not finite.
+        of_numbers: Whether all parameters are numbers.
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
@@ -85,7 +86,7 @@ class Space:
         counts = [p.cardinality for p in parameters.values()]
         self._groups = [] if None in counts else groups(parameters, conditions, order)
         self.cardinality = None if None in counts else math.prod(group.count for group in self._groups)
-        self._of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
+        self.of_numbers = all(isinstance(p, Float | Int) for p in parameters.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,9 +121,9 @@ class Space:
 
         What is inactive is NaN, and None among objects.
         """
-        nothing = np.nan if self._of_numbers else None
+        nothing = np.nan if self.of_numbers else None
         values = [params.get(n, nothing) for n in self.names] if isinstance(params, Mapping) else list(params)
-        if self._of_numbers:
+        if self.of_numbers:
             return frozen(values)
         objects = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # options may be lists
@@ -152,6 +153,20 @@ class Space:
         widths = [self.parameters[name].width for name in self._columns]
         return np.repeat(np.array(list(on.values())), widths, axis=0).T
 
+    def decode_all(self, points: Matrix) -> Matrix:
+        """``as_array(decode(point))`` for points (n, dimension) of a space of numbers, to the last bit."""
+        values = np.empty((len(points), len(self.names)))
+        for j, (name, parameter) in enumerate(self.parameters.items()):
+            u = points[:, self._columns[name]]
+            if isinstance(parameter, Float) and parameter.straight:
+                x = np.clip(
+                    parameter.lower + u[:, 0] * (parameter.upper - parameter.lower), parameter.lower, parameter.upper
+                )
+                values[:, j] = np.where(u[:, 0] >= 1.0, parameter.upper, np.where(u[:, 0] <= 0.0, parameter.lower, x))
+            else:
+                values[:, j] = [parameter.decode(row) for row in u]
+        return values
+
     def point(self, k: int) -> Vector:
         """Point number k of a finite space, in the cube; the last coordinates count fastest."""
         if self.cardinality is None or not 0 <= k < self.cardinality:
@@ -180,14 +195,14 @@ class Space:
     def _check(self, params: Any) -> dict[str, Any]:
         if self.named:
             return self._check_mapping(params)
-        wanted = f"{len(self.names)} {'numbers' if self._of_numbers else 'values'}"
+        wanted = f"{len(self.names)} {'numbers' if self.of_numbers else 'values'}"
         if isinstance(params, Mapping | str):
             raise TypeError(f"this space has no names: wanted a sequence of {wanted}, got {params!r}")
         try:
             values = list(params)
         except TypeError:
             raise TypeError(f"wanted a sequence of {wanted}, got {params!r}") from None
-        if len(values) != len(self.names) or (self._of_numbers and any(is_several(v) for v in values)):
+        if len(values) != len(self.names) or (self.of_numbers and any(is_several(v) for v in values)):
             raise SpaceError(f"wanted {wanted}, one for each pair of bounds, got {params!r}")
         return {
             n: self.parameters[n].check(v, f"coordinate {i}")

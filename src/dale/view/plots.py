@@ -87,7 +87,8 @@ def landscape_figure(
         _name_x(ax, series.x)
     _name_y(axes[0], series.y)
     _draw_evaluations(axes[-1], series)
-    axes[-1].plot(*np.asarray(result.x), "*", label="best", zorder=5, **STAR)
+    if result.x is not None:
+        axes[-1].plot(*np.asarray(result.x), "*", label="best", zorder=5, **STAR)
     bar = figure.colorbar(contours, ax=list(axes), pad=0.015, aspect=30, ticks=levels[::2], format="%.6g")
     bar.set_label(objective, fontsize=LABEL)
     bar.ax.tick_params(labelsize=SMALL)

@@ -23,10 +23,11 @@ class Convergence:
     Attributes:
         number: Of the evaluation, from 1.
         value: What the objective gave; NaN where it failed.
-        best: The lowest value so far; NaN before the first.
+        best: The lowest feasible value so far; NaN before the first.
         source: Where the point came from.
         length_scale: Of the global model; NaN where it had no say.
         cooled: Whether the length-scale was reduced for this point.
+        feasible: Whether it has a value and fulfils all constraints.
     """
 
     number: np.ndarray
@@ -35,20 +36,23 @@ class Convergence:
     source: tuple[Source, ...]
     length_scale: Vector
     cooled: np.ndarray
+    feasible: np.ndarray
 
 
 def convergence(history: Sequence[Trial]) -> Convergence:
     """The finished trials of a history in their order."""
     done = [t for t in history if t.state is not State.PENDING]
     value = np.array([np.nan if t.value is None else t.value for t in done], dtype=float)
+    feasible = np.array([t.feasible for t in done], dtype=bool)
     reasons = [t.reason for t in done]
     return Convergence(
         number=np.arange(1, len(done) + 1),
         value=value,
-        best=np.fmin.accumulate(value),  # fmin passes over NaN
+        best=np.fmin.accumulate(np.where(feasible, value, np.nan)),  # fmin passes over NaN
         source=tuple(r.source for r in reasons),
         length_scale=np.array([np.nan if r.length_scale is None else r.length_scale for r in reasons], dtype=float),
         cooled=np.array([r.cooled for r in reasons], dtype=bool),
+        feasible=feasible,
     )
 
 
@@ -144,7 +148,9 @@ def landscape(result: Result, space: Space, *, length_scale: float | None = None
 def slices(result: Result, space: Space, *, length_scale: float | None = None, fine: int = FINE) -> tuple[Slice, ...]:
     """Cuts through the model at the best point, one for each parameter."""
     surface = Surface.of(result.history, length_scale)
-    best = np.asarray(result.x, dtype=float)  # there is one: Surface.of refuses runs without a value
+    if result.x is None:
+        raise ValueError("there is no best point to cut through: no evaluation has been feasible yet")
+    best = np.asarray(result.x, dtype=float)
     cuts = []
     for i, axis in enumerate([axis_of(space, name, fine) for name in space.names]):
         rows = np.tile(best, (len(axis.values), 1))

@@ -28,7 +28,7 @@ def _best(result: Result, series: Convergence) -> str:
     ending = f"{result.message} after {result.nfev} evaluations ({sources}); seed {result.seed}."
     if result.params is None or result.fun is None:
         return ending
-    found = int(series.number[np.nanargmin(series.value)])
+    found = int(series.number[np.nanargmin(np.where(series.feasible, series.value, np.nan))])
     rows = [("value", f"{result.fun:.6g}", f"found by evaluation {found}")]
     rows += [(name, _number(value), "") for name, value in _named(result.params)]
     return ending + "\n\nBest point\n" + _table(rows)
@@ -80,7 +80,7 @@ def _choices(result: Result, series: Convergence, last: int) -> str:
         return ""
     rows = []
     for number, trial in list(zip(series.number, done, strict=True))[-last:]:
-        value = "failed" if trial.value is None else f"{trial.value:.6g}"
+        value = "failed" if trial.value is None else f"{trial.value:.6g}" + ("" if trial.feasible else " (infeasible)")
         rows.append((str(number), value, str(trial.reason)))
     return "Why the last points were chosen\n" + _table(rows)
 

@@ -1,0 +1,132 @@
+"""Constraints as a user writes them."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, NonlinearConstraint
+
+import dale
+from dale.space import as_constraints, as_space
+
+SQUARE = [(0, 2), (-1, 1)]
+POINTS = np.random.default_rng(0).random((400, 2))
+
+
+def test_all_kinds_allow_the_same():
+    space = as_space(SQUARE)
+    written = {
+        "linear": LinearConstraint([[1, 2]], -0.5, 1.0),
+        "nonlinear": NonlinearConstraint(lambda x: x[0] + 2 * x[1], -0.5, 1.0),
+        "bool": lambda x: -0.5 <= x[0] + 2 * x[1] <= 1.0,
+        "numbers": lambda x: [-0.5 - x[0] - 2 * x[1], x[0] + 2 * x[1] - 1.0],
+    }
+    X = np.array([space.decode(p) for p in POINTS])
+    expected = (X @ [1, 2] >= -0.5) & (X @ [1, 2] <= 1.0)
+    for constraint in written.values():
+        read = as_constraints(constraint, space)
+        np.testing.assert_array_equal(read.allowed(POINTS), expected)
+        np.testing.assert_array_equal(np.all(read.margins(POINTS) <= 0, axis=1), expected)
+        assert [read.allows(x) for x in X[:50]] == expected[:50].tolist()
+    all_of_them = as_constraints(list(written.values()), space)
+    assert all_of_them.margins(POINTS).shape == (400, 7)
+    np.testing.assert_array_equal(all_of_them.flat, [False, False, False, False, True, False, False])
+
+
+def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
+    space = dale.Space(b=dale.Float(0, 1), a=dale.Int(0, 10))
+    seen = []
+    read = as_constraints([lambda p: seen.append(dict(p)) or True, LinearConstraint([[10, 1]], -np.inf, 12)], space)
+    assert read.allows({"b": 0.5, "a": 7})
+    assert not read.allows({"b": 0.6, "a": 7})
+    assert seen[0] == {"b": 0.5, "a": 7}
+    assert isinstance(seen[0]["a"], int)
+
+
+def test_sides_that_are_infinite_have_no_margins():
+    read = as_constraints(LinearConstraint(np.eye(2), [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
+    assert read.margins(POINTS).shape == (400, 2)
+    read = as_constraints(NonlinearConstraint(lambda x: [x[0], x[1]], [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
+    assert read.margins(POINTS).shape == (400, 2)
+
+
+def test_whole_numbers_may_lie_on_the_boundary():
+    read = as_constraints(LinearConstraint([[1, 1]], -np.inf, 9), as_space([dale.Int(0, 9), dale.Int(0, 9)]))
+    assert read.allows(np.array([4.0, 5.0]))
+    assert not read.allows(np.array([5.0, 5.0]))
+
+
+def test_a_sum_is_allowed_in_whichever_order_it_is_added_up():
+    rng = np.random.default_rng(1)
+    x = rng.random(7)
+    orders = [sum(x[rng.permutation(7)].tolist()) for _ in range(50)]
+    space = as_space([(0, 1)] * 7)
+    assert not as_constraints(
+        LinearConstraint(np.ones(7), -np.inf, min(x @ np.ones(7), np.sum(x)) - 1e-15), space
+    ).allows(x)
+    assert as_constraints(LinearConstraint(np.ones(7), -np.inf, max(orders) + 1e-15), space).allows(x)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [lambda x: np.nan, lambda x: 1 / 0, lambda x: [0.0, np.nan], lambda x: "yes"],
+    ids=["nan", "raises", "part", "str"],
+)
+def test_what_raises_or_is_not_a_number_is_not_allowed(bad):
+    read = as_constraints(lambda x: x[0] - 1 if x[1] > 0 else bad(x), as_space(SQUARE))
+    X = np.array([as_space(SQUARE).decode(p) for p in POINTS])
+    np.testing.assert_array_equal(read.allowed(POINTS), (X[:, 1] > 0) & (X[:, 0] <= 1))
+    assert not np.any(np.isnan(read.margins(POINTS)))
+
+
+def test_a_constraint_cannot_change_the_point():
+    def greedy(x):
+        x[:] = 0
+        return True
+
+    x = np.array([1.0, 0.5])
+    assert as_constraints(greedy, as_space(SQUARE)).allows(x)
+    np.testing.assert_array_equal(x, [1.0, 0.5])
+
+
+CASES = {
+    "equality": (LinearConstraint([[1, 1]], 1, 1), SQUARE, dale.SpaceError, "equality.*take one parameter out"),
+    "crossed": (LinearConstraint([[1, 1]], 2, 1), SQUARE, dale.SpaceError, "wanted lb < ub"),
+    "columns": (LinearConstraint([[1, 1, 1]], 0, 1), SQUARE, dale.SpaceError, "wanted 2 columns"),
+    "choices": (
+        LinearConstraint([[1, 1]], 0, 1),
+        dale.Space(a=dale.Choice(["u", "v"]), b=(0, 1)),
+        dale.SpaceError,
+        "'a' of the space is none; use a callable",
+    ),
+    "dictionary": ([{"type": "ineq", "fun": len}], SQUARE, TypeError, "turn the sign"),
+    "number": (3, SQUARE, TypeError, "got 3"),
+    "text": ("x0 < x1", SQUARE, TypeError, "got 'x0 < x1'"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_makes_no_sense_is_refused(case):
+    constraint, space, error, text = CASES[case]
+    with pytest.raises(error, match=text):
+        as_constraints(constraint, as_space(space))
+
+
+def test_none_is_none():
+    assert as_constraints(None, as_space(SQUARE)) is None
+    assert as_constraints([], as_space(SQUARE)) is None
+
+
+def test_as_many_numbers_at_every_point():
+    read = as_constraints(lambda x: [x[0]] * (1 + int(x[1] > 0)), as_space(SQUARE))
+    with pytest.raises(dale.SpaceError, match=re.escape("as many at every point")):
+        read.margins(POINTS)
+
+
+def test_decoding_many_is_decoding_each():
+    space = dale.Space(
+        a=(-3.0, 7.7), c=dale.Float(1e-3, 1, log=True), b=dale.Int(2, 9), f=(2, 2), e=dale.Float(0, 1, step=0.1)
+    )
+    points = np.vstack([np.random.default_rng(2).random((50, 4)), np.zeros(4), np.ones(4)])
+    each = np.array([space.as_array(space.decode(p)) for p in points])
+    np.testing.assert_array_equal(space.decode_all(points), each)
