@@ -54,8 +54,8 @@ class Row:
     versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     notes: dict[str, int] = field(default_factory=dict)
-    observed: Sequence[float | None] = ()
-    times: Sequence[float] = ()
+    observed: Sequence[float | None] = field(default_factory=list)
+    times: Sequence[float] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str, int, int]:

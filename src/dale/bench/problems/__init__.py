@@ -79,7 +79,7 @@ def run(kind: str, job: Job) -> Row:
     problem = found.problem(job.function, job.seed)
     task = Task(problem, job.budget)
     row = record(job, found.contender(job.method), task)
-    observed = rounded(task.observed) if problem.noisy is not None else ()
+    observed = rounded(task.observed) if problem.noisy is not None else []
     return replace(row, observed=observed, times=[float(f"{t:.6g}") for t in task.times])
 
 

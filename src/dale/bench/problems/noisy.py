@@ -34,7 +34,7 @@ def on_a_box(name: str, function: Function, words: str) -> Problem:
     return Problem(
         name,
         Space.from_pairs(function.bounds),
-        function.true,
+        lambda x: float(function.true(x)),
         function.minimum,
         function.minimisers[0],
         function.budget,

@@ -15,8 +15,8 @@ from dale.bench.contender import Spent
 from dale.space import Space
 from dale.trial import Params
 
-FEASIBLE = 1e-9  # a constraint above 0 by no more than this counts as kept, for everybody
-LEAST_REGRET = 1e-8  # below, with constraints: what that tolerance may be worth
+FEASIBLE = 1e-8  # a constraint above 0 by no more than this counts as kept; COBYQA asks for no more
+LEAST_REGRET = 1e-6  # with constraints, less counts as this: it is what the tolerance may be worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Problem:
 
     name: str
     space: Space
-    true: Callable[[Any], Any]  # a number
+    true: Callable[[Any], float]
     minimum: float
     minimiser: Any
     budget: int
@@ -56,7 +56,7 @@ class Problem:
         """How far a point is above the minimum, without noise; infinite where it breaks a constraint."""
         if self.constraints is not None and not np.all(self.constraints(params) <= FEASIBLE):
             return math.inf
-        return max(float(self.true(params)) - self.minimum, self.least_regret)
+        return max(self.true(params) - self.minimum, self.least_regret)
 
 
 class Outcome(NamedTuple):
