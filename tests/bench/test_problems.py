@@ -364,7 +364,7 @@ class TestPeers:
         problem = KINDS[kind].problem(on, 0)
         seen = []
         watched = replace(problem, true=lambda p: seen.append(problem.space.check(p)) or problem.true(p))
-        budget = 12 if name in ("optuna_gp", "botorch_nei") else 25
+        budget = {"optuna_gp": 12, "botorch_nei": 6}.get(name, 25)
         task = spent(peer.run, Task(watched, budget))
         assert len(task.curve) == budget
         assert len(seen) >= budget
@@ -372,7 +372,7 @@ class TestPeers:
 
     def test_same_seed_same_run(self, kind, name, on):
         peer = installed(kind, name)
-        budget = 12 if name in ("optuna_gp", "botorch_nei") else 15
+        budget = {"optuna_gp": 12, "botorch_nei": 6}.get(name, 15)
         first, again, other = (
             told(peer, replace(KINDS[kind].problem(on, 0), budget=budget), seed) for seed in (1, 1, 2)
         )

@@ -95,6 +95,7 @@ def test_variants(tmp_path):
         (["problems", "mixed", "--only", "basin"], "did you mean 'basins'"),
         (["problems", "noise", "--methods", "cobyqa"], "unknown contender in 'noise': 'cobyqa'"),
         (["problems", "parallel", "--seeds", "0"], "--seeds must be at least 1"),
+        (["problems", "parallel", "--only-show"], "there is no file bench-output/parallel.jsonl"),
     ],
 )
 def test_wrong_use(words, message, capsys, tmp_path, monkeypatch):
@@ -131,8 +132,11 @@ def test_problems_of_each_kind(kind, only, methods, titles, tmp_path, capsys, mo
     assert main([*words, "--rows", str(rows)]) == 0
     assert f"4 of 4 runs in {rows}" in capsys.readouterr().out
     before = rows.read_bytes()
-    assert main([*words, "--rows", str(rows), "--format", "markdown"]) == 0  # nothing is missing, so nothing runs
+    assert main([*words, "--rows", str(rows)]) == 0  # nothing is missing, so nothing runs
     assert rows.read_bytes() == before
+    capsys.readouterr()
+    assert main(["bench", "problems", kind, "--only-show", "--rows", str(rows), "--format", "markdown"]) == 0
+    assert rows.read_bytes() == before  # though the other problems are missing
     out = capsys.readouterr().out
     assert all(title in out for title in titles)
     assert out.count("\n### ") == len(titles)

@@ -27,6 +27,7 @@ def add_parser(kinds: Any) -> None:
     kind.add_argument("--seeds", type=int, default=16, help="how many runs of each, with seeds 0, 1, ... (default 16)")
     kind.add_argument("--rows", type=Path, help=f"where runs are kept (default: {FOLDER}/KIND.jsonl)")
     kind.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    kind.add_argument("--only-show", action="store_true", help="tables of what there is, run nothing")
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
     kind.set_defaults(run=problems)
 
@@ -34,6 +35,7 @@ def add_parser(kinds: Any) -> None:
 def problems(args: argparse.Namespace) -> int:
     """Run what is missing and print the tables."""
     from dale.bench import problems as bench
+    from dale.bench.rows import read
 
     if args.kind == "list":
         for kind in bench.KINDS.values():
@@ -44,7 +46,13 @@ def problems(args: argparse.Namespace) -> int:
     kind = bench.KINDS[args.kind]
     path = args.rows or FOLDER / f"{kind.name}.jsonl"
     jobs = kind.jobs(listed(args.only), listed(args.methods), range(args.seeds))
-    rows = bench.run_missing(kind, jobs, path, args.jobs)
+    if args.only_show:
+        if not path.exists():
+            raise ValueError(f"there is no file {path}; make runs first, without --only-show")
+        wanted = {job.key for job in jobs}
+        rows = [row for row in read(path) if row.key in wanted]
+    else:
+        rows = bench.run_missing(kind, jobs, path, args.jobs)
     say_what_failed(rows)
     print(f"{len(rows)} of {len(jobs)} runs in {path}")
     for part in kind.tables(rows, lambda name: kind.contender(name).label):
