@@ -90,7 +90,7 @@ def run_all(
     *,
     processes: int = 1,
     progress: bool | None = None,
-    make: Callable[[Job], Row] = run,
+    make: Callable[[Job], Row] | None = None,
     find: Callable[[str], Contender] = contender,
 ) -> list[Row]:
     """Run what is missing in the file, append each row as it comes, and return the rows of all jobs.
@@ -103,9 +103,10 @@ def run_all(
         path: Where rows are kept.
         processes: How many work on them.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
-        make: Makes a run; can be sent to a process.
+        make: Makes a run; can be sent to a process. None for `run`.
         find: The contender of a name.
     """
+    make = make or run
     known = {row.key for row in read(path)}
     jobs_left = [job for job in jobs if job.key not in known]
     missing = {m: find(m).missing for m in {job.method for job in jobs_left}}

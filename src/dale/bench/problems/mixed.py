@@ -201,7 +201,7 @@ PROBLEMS = (
     ),
     Problem(
         "vessel_stepped",
-        Space(shell=PLATES, head=PLATES, radius=(10.0, 200.0), length=(10.0, 200.0)),
+        Space({"shell": PLATES, "head": PLATES, "radius": (10.0, 200.0), "length": (10.0, 200.0)}),
         vessel_stepped,
         6.059714335048436,  # for each pair of plates: searched along radius and length
         {"shell": 0.8125, "head": 0.4375, "radius": 0.8125 / 0.0193, "length": 176.63659584243945},
