@@ -453,7 +453,7 @@ class TestRunning:
         kind = KINDS["constraints"]
         jobs = kind.jobs(["gardner"], ["random"], range(4))
         rows = run_missing(kind, jobs, tmp_path / "rows.jsonl", processes=2)
-        assert {row.key for row in rows} == {job.key for job in jobs}
+        assert [row.key for row in rows] == [job.key for job in jobs]  # whoever was done first
         assert any(row.regret[0] is None for row in rows)  # islands are small
 
     def test_rows_of_noise_and_of_workers_have_what_their_tables_need(self):

@@ -24,10 +24,10 @@ from typing import TypeVar
 from dale.bench.contender import Contender
 from dale.bench.problems import constrained, contenders, mixed, noisy, report
 from dale.bench.problems.problem import Problem, Task
-from dale.bench.rows import Row
+from dale.bench.rows import Row, read
 from dale.bench.runner import Job, record, rounded, run_all
 
-__all__ = ["KINDS", "Kind", "run_missing"]
+__all__ = ["KINDS", "Kind", "rows_of", "run_missing"]
 
 SEQUENTIAL_BUDGETS = 3  # a parallel run may take so many times the evaluations of the function's own budget
 
@@ -70,7 +70,14 @@ class Kind:
 
 def run_missing(kind: Kind, jobs: Sequence[Job], path: Path, processes: int = 1) -> list[Row]:
     """Run what is missing in the file and return the rows of all jobs."""
-    return run_all(jobs, path, processes=processes, make=partial(run, kind.name), find=kind.contender)
+    run_all(jobs, path, processes=processes, make=partial(run, kind.name), find=kind.contender)
+    return rows_of(jobs, path)
+
+
+def rows_of(jobs: Sequence[Job], path: Path) -> list[Row]:
+    """What there is of the jobs, in their order."""
+    rows = {row.key: row for row in read(path)}
+    return [rows[job.key] for job in jobs if job.key in rows]
 
 
 def run(kind: str, job: Job) -> Row:

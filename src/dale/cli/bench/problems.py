@@ -35,7 +35,6 @@ def add_parser(kinds: Any) -> None:
 def problems(args: argparse.Namespace) -> int:
     """Run what is missing and print the tables."""
     from dale.bench import problems as bench
-    from dale.bench.rows import read
 
     if args.kind == "list":
         for kind in bench.KINDS.values():
@@ -49,8 +48,7 @@ def problems(args: argparse.Namespace) -> int:
     if args.only_show:
         if not path.exists():
             raise ValueError(f"there is no file {path}; make runs first, without --only-show")
-        wanted = {job.key for job in jobs}
-        rows = [row for row in read(path) if row.key in wanted]
+        rows = bench.rows_of(jobs, path)
     else:
         rows = bench.run_missing(kind, jobs, path, args.jobs)
     say_what_failed(rows)
