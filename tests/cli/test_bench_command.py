@@ -1,11 +1,14 @@
 """``dale bench`` as a user types it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dale.bench.functions import GROUPS, names
 from dale.bench.paper import page, reproduce
 from dale.bench.paper.plan import CLAIMS
+from dale.bench.problems import KINDS
 from dale.bench.rows import Row, append, read
 from dale.cli import bench, main
 
@@ -23,7 +26,7 @@ def test_the_help_names_every_kind(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
     out = capsys.readouterr().out
-    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale"):
+    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale", "problems"):
         assert f"\n    {kind} " in out
 
 
@@ -89,6 +92,10 @@ def test_variants(tmp_path):
         (["run", "--variant", "twisted"], "moved"),
         (["run", "--seeds", "0"], "--seeds must be at least 1"),
         (["compare", "nowhere.jsonl"], "there is no file nowhere.jsonl"),
+        (["problems", "mixed", "--only", "basin"], "did you mean 'basins'"),
+        (["problems", "noise", "--methods", "cobyqa"], "unknown contender in 'noise': 'cobyqa'"),
+        (["problems", "parallel", "--seeds", "0"], "--seeds must be at least 1"),
+        (["problems", "parallel", "--only-show"], "there is no file bench-output/parallel.jsonl"),
     ],
 )
 def test_wrong_use(words, message, capsys, tmp_path, monkeypatch):
@@ -97,6 +104,43 @@ def test_wrong_use(words, message, capsys, tmp_path, monkeypatch):
     error = capsys.readouterr().err
     assert "dale: error:" in error
     assert message in error
+
+
+def test_the_list_of_problems_names_every_one_and_who_takes_part(capsys):
+    assert main(["bench", "problems", "list"]) == 0
+    out = capsys.readouterr().out
+    for kind in KINDS.values():
+        assert f"{kind.name}: {kind.words}\n" in out
+        for name in (*kind.problems, *(c.name for c in kind.contenders)):
+            assert f"  {name} " in out
+
+
+@pytest.mark.parametrize(
+    ("kind", "only", "methods", "titles"),
+    [
+        ("mixed", "basins", "default,random", ["Median log10 regret ± bootstrap error"]),
+        ("noise", "branin_noise5", "default,random", ["recommended point", "point with the lowest value told"]),
+        ("constraints", "gramacy", "cobyqa,random", ["Median log10 regret ± bootstrap error"]),
+        ("parallel", "branin", "one,batch8", ["Evaluations until the regret", "Speed-up: the time"]),
+    ],
+)
+def test_problems_of_each_kind(kind, only, methods, titles, tmp_path, capsys, monkeypatch):
+    build = KINDS[kind].problems[only]
+    monkeypatch.setitem(KINDS[kind].problems, only, lambda seed: replace(build(seed), budget=14))
+    rows = tmp_path / "rows.jsonl"
+    words = ["bench", "problems", kind, "--only", only, "--methods", methods, "--seeds", "2", "--jobs", "1"]
+    assert main([*words, "--rows", str(rows)]) == 0
+    assert f"4 of 4 runs in {rows}" in capsys.readouterr().out
+    before = rows.read_bytes()
+    assert main([*words, "--rows", str(rows)]) == 0  # nothing is missing, so nothing runs
+    assert rows.read_bytes() == before
+    capsys.readouterr()
+    assert main(["bench", "problems", kind, "--only-show", "--rows", str(rows), "--format", "markdown"]) == 0
+    assert rows.read_bytes() == before  # though the other problems are missing
+    out = capsys.readouterr().out
+    assert all(title in out for title in titles)
+    assert out.count("\n### ") == len(titles)
+    assert "| function | " in out
 
 
 def test_no_runs_on_a_function(tmp_path, capsys):

@@ -32,10 +32,11 @@ def log_regret(runs: Matrix) -> Matrix:
 
 
 def bootstrap_error(runs: Vector, resamples: int = RESAMPLES) -> float:
-    """Standard deviation of the median of runs (n,) under resampling."""
+    """Standard deviation of the median of runs (n,) under resampling; infinite where some medians are."""
     rng = np.random.default_rng(0)
     draws = rng.integers(len(runs), size=(resamples, len(runs)))
-    return float(np.std(np.median(runs[draws], axis=1)))
+    medians = np.median(runs[draws], axis=1)
+    return float(np.std(medians)) if np.all(np.isfinite(medians)) else math.inf
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +18,20 @@ from dale.bench.functions import Function
 
 class Spent(BaseException):
     """The budget is spent. Not an ``Exception``, so that a contender's own error handling lets it pass."""
+
+
+class Counted(Protocol):
+    """What the runner needs of what contenders evaluate: the runs so far, judged."""
+
+    dimension: int
+    regrets: list[float]
+    seconds_inside: float
+    notes: dict[str, int]
+
+    @property
+    def curve(self) -> list[float]:
+        """Where the run stood after each evaluation."""
+        ...
 
 
 class Objective:
@@ -44,6 +60,11 @@ class Objective:
         self.seconds_inside += time.perf_counter() - begun
         return value
 
+    @property
+    def curve(self) -> list[float]:
+        """The best regret so far, after each evaluation."""
+        return list(itertools.accumulate(self.regrets, min))
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -52,6 +73,7 @@ class Contender:
     Attributes:
         name: Short and unique.
         run: ``run(objective, seed)`` evaluates the objective again and again; it may return early.
+            An `Objective`, or what a benchmark of its own has in its place.
         label: How figures and tables call it.
         peer: Whether it is somebody else's software.
         modules: What has to be importable.
@@ -60,7 +82,7 @@ class Contender:
     """
 
     name: str
-    run: Callable[[Objective, int], None]
+    run: Callable[[Any, int], None]
     label: str = ""
     peer: bool = False
     modules: tuple[str, ...] = ()

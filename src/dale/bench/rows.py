@@ -2,7 +2,8 @@
 
 A row: ``{"function", "method", "seed", "budget", "dimension", "regret": [...], "seconds", "versions", "error",
 "notes"}``. ``regret`` is the best value so far minus the minimum, after each evaluation; ``seconds`` is the time
-outside the objective.
+outside the objective. Those of `dale.bench.problems` may have more: ``observed`` and ``times``, and null for a regret
+where nothing feasible is known yet.
 
 Ready curves, one file for each function: ``{"function", "dimension", "budget", "minimum", "peers": {name: {"version",
 "regret": [[...], ...]}}}``.
@@ -25,18 +26,36 @@ Curves = dict[str, dict[str, Matrix]]  # function -> method -> best regret so fa
 
 @dataclass(frozen=True)
 class Row:
-    """One run."""
+    """One run.
+
+    Attributes:
+        function: What was minimised.
+        method: By whom.
+        seed: The seed of both.
+        budget: Evaluations.
+        dimension: Number of parameters.
+        regret: Of the best point so far, after each evaluation; None where none is feasible yet.
+        seconds: Outside the objective.
+        versions: Of the software.
+        error: What the method raised.
+        notes: What it wanted counted.
+        observed: Where there is noise: regret of the point with the lowest value told; `regret` is then that of the
+            point recommended.
+        times: When the evaluations ended, where that is simulated.
+    """
 
     function: str
     method: str
     seed: int
     budget: int
     dimension: int
-    regret: Sequence[float]
+    regret: Sequence[float | None]
     seconds: float
     versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     notes: dict[str, int] = field(default_factory=dict)
+    observed: Sequence[float | None] = field(default_factory=list)
+    times: Sequence[float] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -56,7 +75,7 @@ def read(path: Path) -> list[Row]:
 
 def curves_of(rows: Iterable[Row]) -> Curves:
     """Curves of rows that did not fail, runs in the order of their seeds."""
-    grouped: dict[str, dict[str, dict[int, Sequence[float]]]] = {}
+    grouped: dict[str, dict[str, dict[int, Sequence[float | None]]]] = {}
     for row in rows:
         if row.error is None:
             grouped.setdefault(row.function, {}).setdefault(row.method, {})[row.seed] = row.regret
@@ -93,7 +112,9 @@ def merged(*several: Curves) -> Curves:
     return out
 
 
-def _stacked(runs: list[Sequence[float]]) -> Matrix:
-    """Runs as rows; one that ended early keeps its last value."""
+def _stacked(runs: list[Sequence[float | None]]) -> Matrix:
+    """Runs as rows; one that ended early keeps its last value, and nothing feasible is infinitely bad."""
     budget = max(len(r) for r in runs)
-    return np.array([list(r) + [r[-1]] * (budget - len(r)) for r in runs], dtype=float)
+    return np.array(
+        [[np.inf if v is None else v for v in (*r, *[r[-1]] * (budget - len(r)))] for r in runs], dtype=float
+    )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-
-from dale.bench.contender import Objective, Spent
+from dale.bench.contender import Contender, Counted, Objective, Spent
 from dale.bench.contenders import contender
 from dale.bench.functions import get
 from dale.bench.rows import Row, append, read
@@ -39,10 +38,12 @@ class Job:
 
 
 def run(job: Job) -> Row:
-    """Make a run. A method that raises gives a row that says so."""
-    method = contender(job.method)
-    function = get(job.function, job.seed)
-    objective = Objective(function, job.budget)
+    """Make a run of a method on a function."""
+    return record(job, contender(job.method), Objective(get(job.function, job.seed), job.budget))
+
+
+def record(job: Job, method: Contender, objective: Counted) -> Row:
+    """Make a run on what counts its evaluations. A method that raises gives a row that says so."""
     error = None
     begun = time.perf_counter()
     try:
@@ -59,13 +60,18 @@ def run(job: Job) -> Row:
         method=job.method,
         seed=job.seed,
         budget=job.budget,
-        dimension=function.dimension,
-        regret=[float(f"{r:.4g}") for r in np.minimum.accumulate(objective.regrets)] if objective.regrets else [],
+        dimension=objective.dimension,
+        regret=rounded(objective.curve),
         seconds=round(seconds, 4),
         versions=method.versions,
         error=error,
         notes=objective.notes,
     )
+
+
+def rounded(regrets: Sequence[float]) -> list[float | None]:
+    """Regrets as rows have them: four digits, and None for infinite ones."""
+    return [float(f"{r:.4g}") if math.isfinite(r) else None for r in regrets]
 
 
 def jobs_for(
@@ -78,30 +84,50 @@ def jobs_for(
     return [Job(f, m, s, budgets[f]) for s in seeds for f in functions for m in methods]
 
 
-def run_all(jobs: Sequence[Job], path: Path, *, processes: int = 1, progress: bool | None = None) -> list[Row]:
+def run_all(
+    jobs: Sequence[Job],
+    path: Path,
+    *,
+    processes: int = 1,
+    progress: bool | None = None,
+    make: Callable[[Job], Row] | None = None,
+    find: Callable[[str], Contender] = contender,
+) -> list[Row]:
     """Run what is missing in the file, append each row as it comes, and return the rows of all jobs.
 
     Interrupted, it has lost nothing that was complete; started again, it goes on. A method whose software is not
     installed is left out, with a line that says so.
+
+    Args:
+        jobs: The runs that are wanted.
+        path: Where rows are kept.
+        processes: How many work on them.
+        progress: True shows a line of progress, False none, None one if standard error is a terminal.
+        make: Makes a run; can be sent to a process. None for `run`.
+        find: The contender of a name.
     """
+    make = make or run
     known = {row.key for row in read(path)}
-    missing = {m: contender(m).missing for m in {job.method for job in jobs}}
+    jobs_left = [job for job in jobs if job.key not in known]
+    missing = {m: find(m).missing for m in {job.method for job in jobs_left}}
     for method, modules in sorted(missing.items()):
         if modules:
             print(f"left out: {method} (not installed: {', '.join(modules)})", file=sys.stderr)
-    todo = [job for job in jobs if job.key not in known and not missing[job.method]]
+    todo = [job for job in jobs_left if not missing[job.method]]
     with Progress(max(len(todo), 1), progress) as line:
         if processes == 1:
             for done, job in enumerate(todo, 1):
-                append(path, run(job))
+                append(path, make(job))
                 line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
         else:
-            _run_in_processes(todo, path, processes, line)
+            _run_in_processes(todo, path, processes, line, make)
     wanted = {job.key for job in jobs}
     return [row for row in read(path) if row.key in wanted]
 
 
-def _run_in_processes(todo: Sequence[Job], path: Path, processes: int, line: Progress) -> None:
+def _run_in_processes(
+    todo: Sequence[Job], path: Path, processes: int, line: Progress, make: Callable[[Job], Row]
+) -> None:
     before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
     os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes share the cores already
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
@@ -112,7 +138,7 @@ def _run_in_processes(todo: Sequence[Job], path: Path, processes: int, line: Pro
         while queue or waiting:
             while queue and len(waiting) < 2 * processes:
                 job = queue.pop(0)
-                waiting[pool.submit(run, job)] = job
+                waiting[pool.submit(make, job)] = job
             finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:
                 job = waiting.pop(future)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,22 +20,31 @@ ABLATION_REMARKS = (
 )
 
 
-def cells_table(comparison: Comparison, methods: Sequence[str]) -> Table:
+def cells_table(
+    comparison: Comparison,
+    methods: Sequence[str],
+    checkpoints: Sequence[float] = CHECKPOINTS,
+    label: Callable[[str], str] = label,
+) -> Table:
     """One row for each function and method: median ± error at each checkpoint, and the worst run at the end."""
-    header = ["function", "method", *(f"{c:.0%}" for c in CHECKPOINTS), "worst", "runs"]
+    header = ["function", "method", *(f"{c:.0%}" for c in checkpoints), "worst", "runs"]
     rows = []
     for function in comparison.functions:
         for method in methods:
             if method not in comparison.curves[function]:
                 continue
-            cells = [comparison.cell(function, method, c) for c in CHECKPOINTS]
+            cells = [comparison.cell(function, method, c) for c in checkpoints]
             note = "" if comparison.takes_part(function, method) else " *"
             rows.append(
                 [function, label(method) + note]
-                + [f"{cell.median:.2f} ± {cell.error:.2f}" for cell in cells]
-                + [f"{cells[-1].worst:.2f}", str(cells[-1].runs)]
+                + [f"{_number(cell.median)} ± {_number(cell.error)}" for cell in cells]
+                + [_number(cells[-1].worst), str(cells[-1].runs)]
             )
     return header, rows
+
+
+def _number(value: float) -> str:
+    return "∞" if value == np.inf else f"{value:.2f}"
 
 
 def envelope_table(comparison: Comparison, method: str) -> Table:

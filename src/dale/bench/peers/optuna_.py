@@ -1,6 +1,6 @@
 """Optuna's samplers (Akiba et al. 2019) on d uniform floats: its Gaussian process, its Parzen trees, its CMA-ES."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,11 +40,18 @@ def _sample(objective: Objective, sampler: Any) -> None:
 
     names = [f"u{i}" for i in range(objective.dimension)]
     distributions = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    loop(sampler, distributions, lambda trial: objective(np.array([trial.params[name] for name in names])))
+
+
+def loop(sampler: Any, distributions: dict[str, Any], evaluate: Callable[[Any], float]) -> None:
+    """Ask, evaluate, tell, until the budget is spent."""
+    import optuna
+
     with _silent():
         study = optuna.create_study(sampler=sampler)
         while True:
             trial = study.ask(distributions)
-            study.tell(trial, objective(np.array([trial.params[name] for name in names])))
+            study.tell(trial, evaluate(trial))
 
 
 @contextmanager

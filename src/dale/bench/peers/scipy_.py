@@ -4,29 +4,39 @@ COBYQA: Ragonneau & Zhang (2022); DIRECT: Jones et al. (1993), in its locally bi
 which is SciPy's default; differential evolution: Storn & Price (1997).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy import optimize
 
-from dale.bench.contender import Objective
+from dale.arrays import Vector
+from dale.bench.contender import Counted, Objective
 from dale.bench.peers.surroundings import quiet, restarts
 
 FIRST_RADIUS = 0.2
 LAST_RADIUS = 1e-8
-DEFAULT_EVALUATIONS = 500  # for each dimension: COBYQA's own limit to one start
+MOST_EVALUATIONS = 100_000  # of one start of COBYQA: out of the way
 
 
 @quiet()
 def cobyqa(objective: Objective, seed: int) -> None:
     """COBYQA from uniform random starts, each run until its trust region has shrunk to nothing."""
+    cobyqa_loop(objective, objective, objective.dimension, seed)
+
+
+def cobyqa_loop(counted: Counted, value: Callable[[Vector], float], d: int, seed: int, constraints: Any = ()) -> None:
+    """The same on any function of the unit cube, with constraints as SciPy has them."""
     rng = np.random.default_rng(seed)
-    d = objective.dimension
     options = {
         "initial_tr_radius": FIRST_RADIUS,
         "final_tr_radius": LAST_RADIUS,
-        "maxfev": objective.budget + DEFAULT_EVALUATIONS * d,  # the objective ends it, not this
+        "maxfev": MOST_EVALUATIONS,  # the objective ends it, not this
     }
-    for _ in restarts(objective):
-        optimize.minimize(objective, rng.random(d), method="COBYQA", bounds=[(0.0, 1.0)] * d, options=options)
+    for _ in restarts(counted):
+        optimize.minimize(
+            value, rng.random(d), method="COBYQA", bounds=[(0.0, 1.0)] * d, constraints=constraints, options=options
+        )
 
 
 @quiet()

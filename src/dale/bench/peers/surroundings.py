@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from dale.bench.contender import Objective
+from dale.bench.contender import Counted
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def seeded_torch(seed: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def restarts(objective: Objective) -> Iterator[int]:
+def restarts(objective: Counted) -> Iterator[int]:
     """0, 1, 2, ...: starts of a solver that stops by itself, until the objective ends it all by raising ``Spent``.
 
     Raises:

@@ -76,6 +76,7 @@ class Record:
         asks: Every ask, in order.
         telling: Seconds of all tells.
         values: What was told, in order.
+        times: The ends of those evaluations.
     """
 
     waited: float
@@ -84,6 +85,7 @@ class Record:
     asks: tuple[Ask, ...]
     telling: float
     values: tuple[float, ...]
+    times: tuple[float, ...]
 
     @property
     def share_waiting(self) -> float:
@@ -119,6 +121,7 @@ def simulate(
     running: list[tuple[float, int, Trial]] = []  # a heap: when it ends, the trial's number, the trial
     asks: list[Ask] = []
     values: list[float] = []
+    times: list[float] = []
     handed_out = 0
     while len(values) < farm.evaluations:
         while running and running[0][0] <= now:
@@ -127,6 +130,7 @@ def simulate(
             _, seconds = _charged(clock, server.tell, trial, value)
             now, telling = now + seconds, telling + seconds
             values.append(value)
+            times.append(end)
             idle.append(end)
             on_tell(len(values))
         count = min(len(idle), farm.evaluations - handed_out, farm.batch or farm.workers)
@@ -141,7 +145,7 @@ def simulate(
                 heapq.heappush(running, (now + lasts, trial.id, trial))
         elif running:
             now = max(now, running[0][0])
-    return Record(waited, worked, now, tuple(asks), telling, tuple(values))
+    return Record(waited, worked, now, tuple(asks), telling, tuple(values), tuple(times))
 
 
 def _charged(clock: Clock, work: Callable[..., T], *args: Any) -> tuple[T, float]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dale.bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
 from dale.bench.contenders import CONTENDERS, is_ours
 from dale.bench.functions import GROUPS, get, names
-from dale.cli.bench.output import listed, show
+from dale.cli.bench.output import listed, say_what_failed, show
+from dale.cli.bench.problems import add_parser as add_problems_parser
 from dale.cli.bench.scale import add_parser as add_scale_parser
 from dale.cli.bench.speed import add_parser as add_speed_parser
 
@@ -65,6 +66,7 @@ def add_parser(commands: Any) -> None:
 
     add_speed_parser(kinds)
     add_scale_parser(kinds)
+    add_problems_parser(kinds)
 
 
 def show_list(_: argparse.Namespace) -> int:
@@ -178,9 +180,7 @@ def _rows(args: argparse.Namespace, functions: Sequence[str], methods: Sequence[
         raise ValueError(f"--seeds must be at least 1, got {args.seeds}")
     jobs = jobs_for(functions, methods, range(args.seeds), args.budget)
     rows = run_all(jobs, args.rows, processes=args.jobs)
-    for row in rows:
-        if row.error:
-            print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
+    say_what_failed(rows)
     print(f"{len(rows)} of {len(jobs)} runs in {args.rows}")
     return rows
 

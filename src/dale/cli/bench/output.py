@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dale.bench.rows import Row
     from dale.bench.tables import Table
 
 
@@ -21,6 +22,13 @@ def counted(text: str, option: str, least: int = 1) -> list[int]:
     if not words or not all(word.isdecimal() and int(word) >= least for word in words):
         raise ValueError(f"{option} takes whole numbers from {least} up, with commas, got {text!r}")
     return list(dict.fromkeys(int(word) for word in words))
+
+
+def say_what_failed(rows: Sequence[Row]) -> None:
+    """Print a line for each run that ended in an error."""
+    for row in rows:
+        if row.error:
+            print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
 
 
 def show(args: argparse.Namespace, title: str, table: Table, remarks: Sequence[str] = ()) -> None:
