@@ -41,7 +41,7 @@ def landscape(optimizer):
     history, rng = History.of(optimizer.history, optimizer.space.dimension), generator(optimizer.seed, 0)
     failed = history.X[~history.told]
     valleys = Valleys(method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
-    return Landscape(method, history, valleys.regions, valleys.scale, rng)
+    return Landscape(method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
 
 
 def all_different(optimizer):

@@ -32,7 +32,7 @@ def sides(optimizer):
     history, rng = optimizer._ledger.history(), np.random.default_rng(0)
     failed = history.X[~history.told]
     valleys = Valleys(optimizer.method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
-    return valleys, Landscape(optimizer.method, history, valleys.regions, valleys.scale, rng)
+    return valleys, Landscape(optimizer.method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
 
 
 def test_a_continuous_space_has_no_rounding():
