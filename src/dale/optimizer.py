@@ -74,7 +74,8 @@ class Optimizer:
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
         free = self.space.continuous
-        rounding = None if free.all() else Rounding(self.space.snap_all, free, self.space.ordered, self.space.active)
+        space = self.space
+        rounding = None if free.all() else Rounding(space.snap_all, free, space.ordered, space.cells, space.active)
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)

@@ -9,6 +9,8 @@
    step from the best observation is taken if the local model is certain of it or it promises at least ``KEEP_ON`` of
    the global EI, else two times out of three; a step from elsewhere if it promises at least ``TURN_ASIDE`` of it.
    Before 3 d evaluations the global side has the word, unless the local model is certain.
+   Where there are options, the best observations with other options than the best one's have regions too: the most
+   promising of their steps is taken if it promises more than that from the best, and ``TURN_ASIDE`` of the global EI.
 5. Where values turn out to be noisy (``noise.py``), a global model of signal and noise takes the place of both sides.
 
 Pending points are believed to give what each model predicts there, though no less than the best value seen; failed
@@ -71,6 +73,7 @@ INITIAL = 3
 OPENING = 3  # evaluations for each dimension before the first uncertain step
 KEEP_ON = 1e-3
 TURN_ASIDE = 1e-2
+RIVALS = 3  # other settings of the options whose best observations may be stepped from
 TURNS = 3  # one of so many is global while local steps promise little
 NOTHING = 1e-14  # of the spread of the better half of the values: a promise below it is none
 MOST = 768  # observations that the global model sees at most, less one for each pending point: less time for each ...
@@ -129,7 +132,12 @@ class GlobalLocal:
         decision = self.length_scale.decide(landscape)
         posterior = landscape.with_pending(decision.posterior)
         promised = landscape.promise(posterior) + landscape.log_unit
-        if local is not None and not self._keeps_on(local, promised, history):
+        rival = valleys.best_rival() if len(history.X) >= self.opening * history.dimension else None
+        if rival is not None and rival[1].promise >= max(
+            promised + math.log(self.turn_aside), local[1].promise if local else -math.inf
+        ):
+            local = rival
+        elif local is not None and not self._keeps_on(local, promised, history):
             local = None
         elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.dimension:
             aside = valleys.elsewhere()
@@ -241,6 +249,22 @@ class Valleys:
         if len(outside) == 0:
             return None
         return self._step_or_close(int(outside[np.argmin(self.merit[outside])]), at_the_best=False)
+
+    def best_rival(self) -> tuple[int, Step] | None:
+        """The most promising step from the best observations with other options than those of the best one."""
+        rounding = self.history.rounding
+        if rounding is None or rounding.ordered.all():
+            return None
+        options = self.X[:, ~rounding.ordered]
+        seen = {options[self.best].tobytes()}
+        steps = []
+        for i in np.argsort(self.merit, kind="stable"):
+            if len(seen) > RIVALS:
+                break
+            if options[i].tobytes() not in seen:
+                seen.add(options[i].tobytes())
+                steps.append(self._step_or_close(int(i), at_the_best=False))
+        return max((step for step in steps if step is not None), key=lambda s: s[1].promise, default=None)
 
     def _step_or_close(self, i: int, *, at_the_best: bool) -> tuple[int, Step] | None:
         settings = self.method.local

@@ -24,12 +24,14 @@ class Rounding(NamedTuple):
         snap: Points (m, d) as the objective sees them.
         free: Coordinates that move freely, (d,).
         ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
+        cells: How far it is from one whole number or step to the next, (d,); 0 where coordinates move freely.
         active: Which coordinates of points (m, d), as the objective sees them, stand for what it gets at all, (m, d).
     """
 
     snap: Callable[[Matrix], Matrix]
     free: np.ndarray
     ordered: np.ndarray
+    cells: Vector
     active: Callable[[Matrix], np.ndarray]
 
 

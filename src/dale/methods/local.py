@@ -30,6 +30,8 @@ ROUGH = Tolerance(slope=1e-5, gain=1e-9)
 CERTAIN = 0.05  # spread and remainder, as a part of the predicted decrease
 STEP_GRAIN = 2.0**-12  # of the step's length: a step cannot be this exact, so finer digits would carry rounding errors
 CERTAIN_GRAIN = 2.0**-26  # of a certain step's
+OUTSIDE = 0.03  # what the promise of the next whole number counts for, beside those of the box
+CLIMBED = 4  # points that the objective sees, how many are climbed from
 SAME_FACE = 1e-12  # a coordinate this near to a face of the cube, in radii, is on it
 
 
@@ -100,6 +102,9 @@ class LocalModel:
             x = _best_seen(model, rounding, X, np.vstack([x, c + D * draws]), target)
             z = (x - c) / D
         mean_there, spread_there = model.predict(z[None, :])
+        if rounding is not None:  # between what the objective sees nothing can be gained
+            lowest = float(mean_there[0])
+            certain = certain and is_certain(model, z, lowest)
         promise = log_expected_improvement(mean_there, spread_there, target).value
         return Step(x, z, float(promise[0]), float(mean_there[0]), float(spread_there[0]), lowest, certain, model)
 
@@ -178,21 +183,46 @@ def lowest_mean(model: TaylorModel, starts: Matrix, lower: Vector, upper: Vector
 def _best_seen(model: TaylorModel, rounding: Rounding, X: Matrix, A: Matrix, target: float) -> Vector:
     """Of points A (m, d), as the objective sees them, the most promising that is not among X (n, d); else the first.
 
-    What moves freely is then climbed from there, the rest stays.
+    What moves freely is climbed with, the rest stays. The next whole numbers count too, however small the box may be:
+    where they change, what moves freely may have to go as far.
     """
     A = rounding.snap(np.clip(A, 0.0, 1.0))
     known = {x.tobytes() for x in X}
     new = np.array([a for a in A if a.tobytes() not in known]).reshape(-1, A.shape[1])
     if len(new) == 0:
         return A[0]
-    Z = (new - model.centre) / model.radius
-    z = Z[[int(np.argmax(log_expected_improvement(*model.predict(Z), target).value))]]
+    z, promise = _climbed(model, rounding, new, 1.0, target)
+    others = np.array([a for a in _neighbours(model.centre, rounding) if a.tobytes() not in known])
+    if len(others):
+        reach = max(1.0, float(np.max(rounding.cells)) / model.radius)
+        far, far_promise = _climbed(model, rounding, others, reach, target)
+        if far_promise + math.log(OUTSIDE) > promise:
+            z = far
+    return rounding.snap(np.clip(model.centre + model.radius * z[None, :], 0.0, 1.0))[0]
+
+
+def _neighbours(centre: Vector, rounding: Rounding) -> Matrix:
+    """The centre with one whole number, or step, changed to the next, (m, d)."""
+    some = np.flatnonzero(rounding.ordered & ~rounding.free & rounding.active(centre[None, :])[0])
+    shifts = np.zeros((2 * len(some), len(centre)))
+    shifts[np.arange(len(some)), some] = rounding.cells[some]
+    shifts[len(some) + np.arange(len(some)), some] = -rounding.cells[some]
+    return rounding.snap(np.clip(centre + shifts, 0.0, 1.0))
+
+
+def _climbed(model: TaylorModel, rounding: Rounding, A: Matrix, reach: float, target: float) -> tuple[Vector, float]:
+    """Of points (m, d) the most promising, once what moves freely has been climbed with; and its log EI."""
+    Z = (A - model.centre) / model.radius
+    promise = log_expected_improvement(*model.predict(Z), target).value
+    z = Z[np.argsort(-promise, kind="stable")[:CLIMBED]]
     free = rounding.free & rounding.active(model.centre[None, :])[0]
-    if free.any():
-        low, high = (np.clip((face - model.centre) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
-        lower, upper = np.where(free, low, z), np.where(free, high, z)
-        z, _ = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
-    return rounding.snap(np.clip(model.centre + model.radius * z, 0.0, 1.0))[0]
+    if not free.any():
+        return z[0], float(np.max(promise))
+    low, high = (np.clip((face - model.centre) / model.radius, -reach, reach) for face in (0.0, 1.0))
+    lower, upper = np.where(free, low, z), np.where(free, high, z)
+    tops, promises = climb(model.predict_with_curvatures, target, z, lower, upper, tolerance=ROUGH)
+    promises = np.where(np.isnan(promises), -np.inf, promises)
+    return tops[int(np.argmax(promises))], float(np.max(promises))
 
 
 def is_certain(model: TaylorModel, z: Vector, decrease: float) -> bool:

@@ -39,6 +39,7 @@ class Space:
         continuous: Which coordinates move freely, (dimension,).
         ordered: Along which coordinates values stand in an order, (dimension,); not where others depend on them.
         cardinality: Number of different points; None where it is not finite.
+        cells: How far it is along each coordinate from one value to the next, (dimension,); 0 where it moves freely.
         of_numbers: Whether all parameters are numbers.
     """
 
@@ -81,6 +82,7 @@ class Space:
         widths = [parameters[name].width for name in order]
         self.continuous = np.repeat([parameters[name].continuous for name in order], widths)
         self._parents = {parent for wanted in conditions.values() for parent in wanted}
+        self.cells = np.repeat([1 / (parameters[name].cardinality or math.inf) for name in order], widths)
         self.ordered = np.repeat([parameters[n].ordered and n not in self._parents for n in order], widths)
         self.continuous.flags.writeable = self.ordered.flags.writeable = False
         counts = [p.cardinality for p in parameters.values()]
