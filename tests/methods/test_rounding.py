@@ -28,7 +28,8 @@ def run(space, fun, n, seed=0):
 
 def sides(optimizer):
     history, rng = optimizer._ledger.history(), np.random.default_rng(0)
-    valleys = Valleys(optimizer.method, history, TrustRegions.of(history.trials), rng)
+    failed = history.X[~history.told]
+    valleys = Valleys(optimizer.method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
     return valleys, Landscape(optimizer.method, history, valleys.regions, valleys.scale, rng)
 
 
