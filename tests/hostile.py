@@ -18,8 +18,8 @@ BRANIN, HART6 = get("branin"), get("hart6")
 def watched(fun, space, budget, seed, *, noisy=False, **settings):
     """A run on ``fun``, which takes an array, and the invariants of every run.
 
-    The space is a list of pairs or a mapping of names to ``dale.Float``. A function that is not ``noisy`` is not said to
-    be; of one that is, points may be asked again, and the best need not have the lowest value.
+    The space is a list of pairs or a mapping of names to ``dale.Float``. A function that is not ``noisy`` is not
+    said to be; of one that is, points may be asked again, and the best need not have the lowest value.
     """
     points: list[np.ndarray] = []
 

@@ -1,4 +1,4 @@
-"""Noise: what proves it, what is believed then, and what becomes of a run. No function without noise is said to have any."""
+"""Noise: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
 
 import math
 
@@ -66,7 +66,9 @@ class TestAsLearnt:
 
         np.testing.assert_allclose(beliefs.spread, t(A), rtol=1e-9)
         for i, e in enumerate(np.eye(3) * h):
-            np.testing.assert_allclose(beliefs.spread_slope[:, i], (t(A + e) - t(A - e)) / (2 * h), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                beliefs.spread_slope[:, i], (t(A + e) - t(A - e)) / (2 * h), rtol=1e-5, atol=1e-6
+            )
             for j, f in enumerate(np.eye(3) * h):
                 second = (t(A + e + f) - t(A + e - f) - t(A - e + f) + t(A - e - f)) / (4 * h * h)
                 np.testing.assert_allclose(beliefs.spread_curvature[:, i, j], second, rtol=1e-4, atol=1e-4)
@@ -182,7 +184,7 @@ class TestProved:
 
     def test_by_points_a_hair_apart(self, smooth):
         X, y = smooth
-        assert Noise.of(history(np.vstack([X, X[:1] + [HAIR, 0]]), np.append(y, y[0] + 0.3))).modelled
+        assert Noise.of(history(np.vstack([X, X[:1] + np.array([HAIR, 0])]), np.append(y, y[0] + 0.3))).modelled
 
     def test_not_by_equal_values(self, smooth):
         X, y = smooth
@@ -204,7 +206,7 @@ class TestProved:
     def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
         X, y = smooth
         X[0] = [0.4, 0.4]
-        assert Noise.of(history(np.vstack([X, X[:1] + [distance, 0]]), np.append(y, y[0] + 5.0))).level == 0
+        assert Noise.of(history(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0))).level == 0
 
     def test_not_by_an_absurd_value(self):
         """Values far beyond all others are not looked at, so an outlier at a repeated point is no noise."""
@@ -451,8 +453,8 @@ class TestRuns:
                 for t in trials[::order]:
                     optimizer.tell(t, bowl(t.x) + 0.2 * errors[t.id])
                     assert optimizer.best is not None  # a look changes nothing
-        X, again = ([t.x.tolist() for t in optimizer.history] for optimizer in runs)
-        assert X == again
+        points, again = ([t.x.tolist() for t in optimizer.history] for optimizer in runs)
+        assert points == again
         assert runs[0].ask().x.tolist() == runs[1].ask().x.tolist()
         assert runs[0].best_value == runs[1].best_value
 
