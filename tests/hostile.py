@@ -15,10 +15,11 @@ from dale.bench.functions import get
 BRANIN, HART6 = get("branin"), get("hart6")
 
 
-def watched(fun, space, budget, seed, **settings):
+def watched(fun, space, budget, seed, *, noisy=False, **settings):
     """A run on ``fun``, which takes an array, and the invariants of every run.
 
-    The space is a list of pairs or a mapping of names to ``dale.Float``.
+    The space is a list of pairs or a mapping of names to ``dale.Float``. A function that is not ``noisy`` is not
+    said to be; of one that is, points may be asked again, and the best need not have the lowest value.
     """
     points: list[np.ndarray] = []
 
@@ -36,11 +37,14 @@ def watched(fun, space, budget, seed, **settings):
     assert np.isfinite(X).all()
     assert (lower <= X).all()
     assert (upper >= X).all()
-    assert len(np.unique(X, axis=0)) == budget, "a point was asked twice"
+    assert noisy or result.noise == 0, "noise where there is none"
+    if result.noise == 0:
+        assert len(np.unique(X, axis=0)) == budget, "a point was asked twice"
     assert result.success == (len(result.func_vals) > 0)
     if result.success:
         assert np.isfinite(result.fun)
-        assert result.fun == min(result.func_vals)
+        assert result.x.tolist() in X.tolist()
+        assert result.noise > 0 or result.fun == min(result.func_vals)
     return result
 
 

@@ -79,6 +79,19 @@ def log_marginal_likelihood(K, y, c):
     return -0.5 * quadratic - 0.5 * np.linalg.slogdet(K)[1] - 0.5 * len(y) * math.log(2 * math.pi)
 
 
+def noisy_log_evidence(K, y, eta):
+    """Log density of y under N(c, s2 (K + eta I)) with c and s2 of maximum likelihood; K is a correlation matrix."""
+    C = K + eta * np.eye(len(y))
+    c = ml_mean(C, y)
+    return log_marginal_likelihood(ml_variance(C, y, c) * C, y, c)
+
+
+def known_noise_log_evidence(K, y, s2, variances):
+    """Log density of y under N(c, s2 K + diag(variances)) with c of maximum likelihood."""
+    C = s2 * K + np.diag(variances)
+    return log_marginal_likelihood(C, y, ml_mean(C, y))
+
+
 def leave_one_out(K, y, c):
     """Mean and variance at each point given all the others (Sec. 4.1); what K has on its diagonal counts as noise."""
     means, variances = np.empty(len(y)), np.empty(len(y))

@@ -12,14 +12,14 @@ TRIAL = Trial(0, POINT, POINT, POINT, Reason(Source.DESIGN), State.TOLD, 1.25)
 
 def test_silent_when_not_shown(capsys):
     with Progress(3, False) as line:
-        line.update(1, TRIAL, TRIAL)
+        line.update(1, TRIAL, 1.25)
     assert capsys.readouterr() == ("", "")
 
 
 def test_silent_when_nobody_looks(capsys):
     with Progress(3, None) as line:  # pytest's standard error is no terminal
         assert not line.show
-        line.update(1, TRIAL, TRIAL)
+        line.update(1, TRIAL, 1.25)
     assert capsys.readouterr() == ("", "")
 
 
@@ -27,7 +27,7 @@ def test_the_line(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     with Progress(2, True) as line:
         line.update(1, TRIAL, None)
-        line.update(2, TRIAL, TRIAL)
+        line.update(2, TRIAL, 1.25)
     out, err = capsys.readouterr()
     assert out == ""
     first, second = err.rstrip("\n").split("\r")[1:]
@@ -43,14 +43,14 @@ def test_the_line(capsys, monkeypatch):
 def test_narrow_terminals_are_not_overrun(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     with Progress(1, True) as line:
-        line.update(1, TRIAL, TRIAL)
+        line.update(1, TRIAL, 1.25)
     assert all(len(part) <= 30 for part in capsys.readouterr().err.split("\r"))
 
 
 def test_the_line_ends_when_the_run_is_interrupted(capsys):
     def interrupted():
         with Progress(5, True) as line:
-            line.update(1, TRIAL, TRIAL)
+            line.update(1, TRIAL, 1.25)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -79,11 +79,11 @@ def result(**changes):
     fields = {
         "x": np.array([0.1]),
         "fun": -1.0,
+        "noise": 0.0,
         "nfev": 7,
         "message": "The budget is spent",
         "params": np.array([0.1]),
         "local_minima": (minimum,),
-        "noise": 0.0,
     }
     return Result(**(fields | changes))
 
@@ -102,3 +102,8 @@ def test_a_result_in_words():
 
 def test_a_result_without_a_value_in_words():
     assert "best" not in str(result(x=None, fun=None, params=None, local_minima=()))
+
+
+def test_a_result_says_how_noisy_values_are():
+    assert "best value  -1 (values have noise of 0.25)" in str(result(noise=0.25))
+    assert "noise" not in str(result())

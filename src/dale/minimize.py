@@ -101,7 +101,7 @@ def minimize(
                     status, message = CONVERGED, "Converged: nothing left promises more than the tolerance"
                     break
                 trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
-                line.update(number + 1, trial, optimizer.best)
+                line.update(number + 1, trial, optimizer.best_value)
                 if callback is not None:
                     callback(optimizer.result())
             if _reached(target, optimizer):

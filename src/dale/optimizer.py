@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError, SpaceExhausted, TrialError
-from dale.methods import History, Method, default
+from dale.methods import Method, default
 from dale.methods.global_local import MOST, NOTHING
 from dale.methods.history import Ledger, Rounding
 from dale.methods.inputs import Inputs
@@ -231,11 +231,11 @@ class Optimizer:
         with one_blas_thread(), self._lock:
             if self._ledger.to_ask_again() is not None or self._incumbent().noise > 0:
                 return False
-            if self._exhausted():
-                return all(t.state is not State.PENDING for t in self._ledger.trials)
+            history = self._ledger.history()
+            if self._exhausted(np.vstack([history.X, history.pending])):
+                return len(history.pending) == 0
             if not self._calm(tolerance):
                 return False
-            history = self._ledger.history()
             alone = dataclasses.replace(history, pending=np.empty((0, self.space.dimension)))
             reason = self.method.propose(alone, self.seed, self._memory).reason
             return reason.source is Source.GLOBAL and _promises_less(reason, tolerance)
@@ -304,13 +304,12 @@ class Optimizer:
             if failed is not None:
                 return self._ask_again(failed)
             history = self._ledger.history()
-            again = history.told.any() and Noise.of(history).modelled  # then evaluations are repeated
-            if not again and self._exhausted():
+            noisy = bool(history.told.any()) and Noise.of(believable(history, MOST)).modelled
+            seen = history.pending if noisy else np.vstack([history.X, history.pending])  # noisy ones are repeated
+            if self._exhausted(seen):
                 raise self._no_other(f"all {self.space.cardinality} points of the space")
             point, reason = self.method.propose(history, self.seed, self._memory)
-            point = self.space.snap(point)
-            if not again:
-                point, reason = self._distinct(point, reason, history)
+            point, reason = self._distinct(self.space.snap(point), reason, seen, history.n_asked)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
 
@@ -361,26 +360,20 @@ class Optimizer:
                 "(method=None), or a method of your own with takes_constraints = True"
             )
 
-    def _exhausted(self) -> bool:
-        """Whether each point of a finite space has been asked, and none is to be asked again."""
+    def _exhausted(self, seen: Matrix) -> bool:
+        """Whether each point of a finite space is among those seen."""
         n = self.space.cardinality
-        return (
-            n is not None
-            and self._ledger.to_ask_again() is None
-            and n <= len(self._ledger.trials)
-            and n <= len({t.point.tobytes() for t in self._ledger.trials})
-        )
+        return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
 
-    def _distinct(self, point: Vector, reason: Reason, history: History) -> tuple[Vector, Reason]:
+    def _distinct(self, point: Vector, reason: Reason, seen: Matrix, n_asked: int) -> tuple[Vector, Reason]:
         """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
-        seen = np.vstack([history.X, history.pending])
         if not _is_row(point, seen) and self._allows(point):
             return point, reason
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
         # that floats have no room for.
         source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
         reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
-        return self._another(seen, generator(self.seed, history.n_asked)), reason
+        return self._another(seen, generator(self.seed, n_asked)), reason
 
     def _another(self, seen: Matrix, rng: np.random.Generator) -> Vector:
         """A point that is far from those seen; where floats leave no other, one of them."""

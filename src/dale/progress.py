@@ -25,9 +25,9 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def update(self, done: int, trial: Trial, best: Trial | None) -> None:
-        """Show the state after a trial."""
-        value = "none yet" if best is None else f"{best.value:.6g}"
+    def update(self, done: int, trial: Trial, best: float | None) -> None:
+        """Show the state after a trial, and the best value so far."""
+        value = "none yet" if best is None else f"{best:.6g}"
         self.write(done, f"best {value}  last: {trial.reason.source}")
 
     def write(self, done: int, note: str) -> None:

@@ -56,18 +56,23 @@ def fit_noise(X: Matrix, y: Vector, variances: Vector | None = None) -> NoisyFit
     n, d = X.shape
     shape = np.ones(n) if variances is None else np.maximum(variances, LEAST_VARIANCE)
     eta = np.array(RATIOS) if variances is None else 1 / np.array(SIGNALS)
-    root = 1 / np.sqrt(shape)
     best, least = NoisyFit(LIKELY * math.sqrt(d), Prior(0.0, 1.0), shape), math.inf
     for l in math.sqrt(d) * np.array(LENGTH_SCALES):
-        e, Q = np.linalg.eigh(root[:, None] * SquaredExponential(float(l))(X, X) * root)
-        a, b = Q.T @ root, Q.T @ (root * y)
-        D = np.maximum(e, 0.0)[:, None] + eta
-        c = (a * b) @ (1 / D) / ((a * a) @ (1 / D))
-        q = np.sum((b[:, None] - c * a[:, None]) ** 2 / D, axis=0)
-        s2 = np.maximum(q / n, np.finfo(float).tiny) if variances is None else 1 / eta
-        loss = (n * np.log(s2) + np.sum(np.log(D), axis=0) + q / s2) / 2
+        loss, c, s2 = losses(SquaredExponential(float(l))(X, X), y, shape, eta, known=variances is not None)
         loss += (math.log(l / (LIKELY * math.sqrt(d))) / WIDTH) ** 2 / 2
         i = int(np.argmin(loss))
         if loss[i] < least:
             best, least = NoisyFit(float(l), Prior(float(c[i]), float(s2[i])), eta[i] * shape), float(loss[i])
     return best
+
+
+def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
+    """-log p(y) but for a constant, c and s2 at each eta (m,), for correlations K (n, n) and R = diag(shape)."""
+    root = 1 / np.sqrt(shape)
+    e, Q = np.linalg.eigh(root[:, None] * K * root)
+    a, b = Q.T @ root, Q.T @ (root * y)
+    D = np.maximum(e, 0.0)[:, None] + eta
+    c = (a * b) @ (1 / D) / ((a * a) @ (1 / D))
+    q = np.sum((b[:, None] - c * a[:, None]) ** 2 / D, axis=0)
+    s2 = 1 / eta if known else np.maximum(q / len(y), np.finfo(float).tiny)
+    return (len(y) * np.log(s2) + np.sum(np.log(D), axis=0) + q / s2) / 2, c, s2

@@ -36,6 +36,7 @@ FAR = 1e-2  # those that slopes are taken from are farther apart
 STEEP = 100.0  # so many times the steepest slope explain no difference
 ROUNDING = 1e-9  # of the values' spread: smaller differences prove nothing
 MODELLED = 1e-4  # of the values' spread: noise that the model is made for
+MOST_NOISE = 1e6  # in units of the values' spread: more is as good as no observation
 MOST_FITTED = 160  # observations that length-scale and noise are fitted to
 MOST_SLOPES = 200  # observations that slopes are taken from
 
@@ -45,7 +46,7 @@ class Noise:
     """The noise in a history's values.
 
     Attributes:
-        level: Typical standard deviation, in units of the objective; 0 for none.
+        level: Typical standard deviation of what has any, in units of the objective; 0 for none.
         known: Standard deviations of all told values, (n,), where the user gave them.
         modelled: Whether it is large enough to be modelled.
     """
@@ -61,11 +62,11 @@ class Noise:
         y, known = history.y[told], history.noise[told]
         given = np.isfinite(known)
         if given.any():
-            level = float(np.median(known[given]))
+            level = float(np.median(known[known > 0])) if np.any(known > 0) else 0.0  # NaN is not greater
             known = np.where(given, known, level)
         else:
             level = _proved(history.X[told], y)
-        if level == 0 and not (given.any() and np.any(known > 0)):
+        if level == 0:
             return cls()
         return cls(level, known if given.any() else None, bool(level > MODELLED * _spread(y)))
 
@@ -84,18 +85,21 @@ def _proved(X: Matrix, y: Vector) -> float:
     if len(pairs) == 0:
         return 0.0
     i, j = pairs.T
-    difference = np.abs(y[i] - y[j])
-    explained = STEEP * _steepest(X, y) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING * _spread(y)
-    return float(np.sqrt(np.mean(difference**2) / 2)) if np.any(difference > explained) else 0.0
+    scale = Scale.of(y)  # squares and slopes of values around 1e155 overflow
+    z = scale(y)
+    difference = np.abs(z[i] - z[j])
+    explained = STEEP * _steepest(X, z) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING
+    proved = np.any(difference > explained)
+    return scale.back_length(float(np.sqrt(np.mean(difference**2) / 2))) if proved else 0.0
 
 
-def _steepest(X: Matrix, y: Vector) -> float:
-    """The steepest slope between observations that are no neighbours."""
+def _steepest(X: Matrix, z: Vector) -> float:
+    """The steepest slope of values (n,) between observations that are no neighbours."""
     if len(X) > MOST_SLOPES:
         sample = np.linspace(0, len(X) - 1, MOST_SLOPES).astype(int)
-        X, y = X[sample], y[sample]
+        X, z = X[sample], z[sample]
     distance = pdist(X, "chebyshev")
-    slopes = pdist(y[:, None])[distance > FAR] / distance[distance > FAR]
+    slopes = pdist(z[:, None])[distance > FAR] / distance[distance > FAR]
     return float(np.max(slopes, initial=0.0))
 
 
@@ -132,7 +136,8 @@ class NoisyModel:
     @classmethod
     def of(cls, rows: np.ndarray, X: Matrix, v: Vector, noise: Noise, unit: float) -> NoisyModel:
         """Fit to values (n,), one of which is ``unit`` of the objective."""
-        variances = None if noise.known is None else (noise.known / unit) ** 2
+        unit = max(unit, float(np.finfo(float).tiny))
+        variances = None if noise.known is None else (np.minimum(noise.known, MOST_NOISE * unit) / unit) ** 2
         n = len(v)
         sample = np.linspace(0, n - 1, min(n, MOST_FITTED)).astype(int)
         fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample])

@@ -124,7 +124,8 @@ def believable(history: History, most: int) -> History:
     X, y = history.X[told], history.y[told]
     if not _are_absurd(y, y).any():
         return history
-    absurd = _are_absurd(y, y[thinned(X, y, THIN * math.sqrt(history.dimension), most)])
+    sample = thinned(X, y, THIN * math.sqrt(history.dimension), most)
+    absurd = _are_absurd(y, y[sample] if len(sample) > 2 else y)  # of one or two the lower median is the best
     values = history.y.copy()
     values[np.flatnonzero(told)[absurd]] = np.nan
     return replace(history, y=values)
