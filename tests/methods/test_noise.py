@@ -230,7 +230,7 @@ class TestProved:
         plain, scaled = Noise.of(history(X, y)), Noise.of(history(X, scale * y))
         assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
         assert scaled.modelled
-        best, fun, error = least_mean(history(X, scale * y), 768)
+        best, fun, error = least_mean(history(X, scale * y), scaled, 768)
         expected = least_mean(history(X, y), 768)
         assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
