@@ -231,7 +231,7 @@ class TestProved:
         assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
         assert scaled.modelled
         best, fun, error = least_mean(history(X, scale * y), scaled, 768)
-        expected = least_mean(history(X, y), 768)
+        expected = least_mean(history(X, y), plain, 768)
         assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
