@@ -10,8 +10,9 @@ from dale.bench.functions import get
 from dale.errors import SpaceExhausted
 from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential
-from dale.methods.noise import HAIR, MODELLED, SUSPICIOUS, Noise, as_learnt, learnt, least_mean, probe
-from dale.trial import Source, State
+from dale.methods import History
+from dale.methods.noise import HAIR, MODELLED, SUSPICIOUS, Noise, as_learnt, learnt, least_mean, probe, without_probe
+from dale.trial import Reason, Source, State, Trial
 from hostile import FLAT, bowl
 
 BRANIN, HART6 = get("branin"), get("hart6")
@@ -510,3 +511,38 @@ class TestRuns:
         assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
         assert all(t.reason.source in (Source.DESIGN, Source.GLOBAL) for t in result.history)
         assert all("global model: predicted" in str(t.reason) for t in result.history[3:])
+
+
+class TestWithoutProbe:
+    """A second look that proved nothing is not seen by the models."""
+
+    def trials(self, value):
+        X = np.random.default_rng(0).random((4, 2))
+        looks = [(*X, X[0] + HAIR), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPEAT)]
+        return [
+            Trial(i, x, x, x, Reason(source), State.TOLD, y)
+            for i, (x, y, source) in enumerate(zip(*looks, strict=True))
+        ]
+
+    def test_it_is_left_out(self):
+        history = History.of(self.trials(1.0 + 1e-12), 2)
+        left = without_probe(history)
+        assert left.ids.tolist() == [0, 1, 2, 3]
+        assert len(left.X) == len(left.y) == len(left.noise) == len(left.constraints) == 4
+
+    def test_but_not_where_it_is_the_best(self):
+        history = History.of(self.trials(1.0 - 1e-12), 2)
+        assert without_probe(history) is history
+
+    def test_a_function_of_steps_loses_no_more_than_the_evaluation(self):
+        """Its second look says that there is no slope; half of the seeds were a decade behind for it."""
+        regrets = []
+        for seed in (0, 1):
+            f = get("step:moved:rotated", seed)
+            optimizer = dale.Optimizer([(0.0, 1.0)] * f.dimension, seed=seed)
+            for _ in range(30):
+                trial = optimizer.ask()
+                optimizer.tell(trial, float(f.true(f.lower + (f.upper - f.lower) * trial.x)))
+            assert any(t.reason.source is Source.REPEAT for t in optimizer.history)
+            regrets.append(optimizer.best.value - f.minimum)
+        assert max(regrets) < 1e-5

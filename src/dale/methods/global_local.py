@@ -46,7 +46,7 @@ from dale.methods.local import LocalModel, Step
 from dale.methods.local_within import step_within
 from dale.methods.memory import Memory
 from dale.methods.method import Proposal
-from dale.methods.noise import Noise, NoisyModel, as_learnt, learnt, noisy_model, probe
+from dale.methods.noise import Noise, NoisyModel, as_learnt, learnt, noisy_model, probe, without_probe
 from dale.methods.observations import (
     APART,
     APART_FAILED,
@@ -121,6 +121,7 @@ class GlobalLocal:
         noise = Noise.of(history)
         if noise.modelled:
             return NoisyLandscape.of(self, history, noise, rng).best_of_all()
+        history = without_probe(history)
         patience = self.local.patience if self.local else 1
         regions = memory.of(LifeOfRegions).now(history.trials, patience)
         valleys = Valleys(self, history, regions, failed, noise.level > 0, rng)
