@@ -75,14 +75,15 @@ class Optimizer:
         self.method: Method = method if method is not None else default()
         free = self.space.continuous
         space = self.space
-        rounding = None if free.all() else Rounding(space.snap_all, free, space.ordered, space.cells, space.active)
+        varying = sum(p.width > 0 for p in space.parameters.values())
+        rounding = Rounding(varying, space.snap_all, free, space.ordered, space.cells, space.active)
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)
         self.constraints: Constraints | None = as_constraints(constraints, self.space)
         if self.constraints is not None:
             self._check_method("constraints on the inputs")
-        self._ledger = Ledger(self.space.dimension, rounding, usual, self._inputs())
+        self._ledger = Ledger(self.space.dimension, None if free.all() else rounding, usual, self._inputs())
         self._memory = Memory()
         self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
         self._lock = RLock()

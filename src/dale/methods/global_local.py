@@ -70,7 +70,7 @@ from dale.seeding import generator
 from dale.trial import ClosedRegion, LocalStep, Reason, Source, State
 
 INITIAL = 3
-OPENING = 3  # evaluations for each dimension before the first uncertain step
+OPENING = 3  # evaluations for each parameter before the first uncertain step
 KEEP_ON = 1e-3
 TURN_ASIDE = 1e-2
 RIVALS = 3  # other settings of the options whose best observations may be stepped from
@@ -93,7 +93,7 @@ class GlobalLocal:
         length_scale: How the global model's length-scale is cooled down.
         local: The Taylor regions; None for none.
         initial: Size of the initial design.
-        opening: Evaluations for each dimension before the first uncertain local step.
+        opening: Evaluations for each parameter before the first uncertain local step.
         keep_on: Part of the global promise that is enough for a step from the best observation.
         turn_aside: And for one from elsewhere.
         compress: Whether strongly skewed values are compressed for the global model.
@@ -133,14 +133,14 @@ class GlobalLocal:
         decision = self.length_scale.decide(landscape)
         posterior = landscape.with_pending(decision.posterior)
         promised = landscape.promise(posterior) + landscape.log_unit
-        rival = valleys.best_rival() if len(history.X) >= self.opening * history.dimension else None
+        rival = valleys.best_rival() if len(history.X) >= self.opening * history.n_parameters else None
         if rival is not None and rival[1].promise >= max(
             promised + math.log(self.turn_aside), local[1].promise if local else -math.inf
         ):
             local = rival
         elif local is not None and not self._keeps_on(local, promised, history):
             local = None
-        elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.dimension:
+        elif local is None and valleys.best_is_closed and valleys.n >= self.opening * history.n_parameters:
             aside = valleys.elsewhere()
             local = aside if aside and aside[1].promise >= promised + math.log(self.turn_aside) else None
         if local is not None:
@@ -163,7 +163,7 @@ class GlobalLocal:
     def _keeps_on(self, local: tuple[int, Step], promised: float, history: History) -> bool:
         """Whether a step from the best observation is taken."""
         step = local[1]
-        if len(history.X) < self.opening * history.dimension and not step.certain:
+        if len(history.X) < self.opening * history.n_parameters and not step.certain:
             return False
         if step.certain or step.promise >= promised + math.log(self.keep_on):
             return True

@@ -21,6 +21,7 @@ class Rounding(NamedTuple):
     """Which points of the cube the objective can see, where it is not all of them.
 
     Attributes:
+        n_parameters: That the coordinates stand for: several options take a coordinate each.
         snap: Points (m, d) as the objective sees them.
         free: Coordinates that move freely, (d,).
         ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
@@ -28,6 +29,7 @@ class Rounding(NamedTuple):
         active: Which coordinates of points (m, d), as the objective sees them, stand for what it gets at all, (m, d).
     """
 
+    n_parameters: int
     snap: Callable[[Matrix], Matrix]
     free: np.ndarray
     ordered: np.ndarray
@@ -81,6 +83,11 @@ class History:
     def dimension(self) -> int:
         """Number of coordinates."""
         return self.X.shape[1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters that vary."""
+        return self.dimension if self.rounding is None else self.rounding.n_parameters
 
     @property
     def told(self) -> np.ndarray:
