@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -142,6 +143,97 @@ class TestPointsOfTheUsers:
     def test_no_allowed_point_is_an_error_at_once(self):
         with pytest.raises(dale.SpaceError, match="no point that the constraints allow"):
             dale.minimize(bowl, UNIT, budget=3, constraints=lambda x: False)
+
+
+class TestEarlierData:
+    COLUMNS: ClassVar = {
+        "x0": (0.9, 0.1, 0.5),
+        "x1": (0.9, 0.2, 0.5),
+        "value": (-5.0, 1.0, 2.0),
+        "stress": (0.3, -1.0, ""),
+    }
+
+    def test_a_table_is_checked_as_single_points_are(self):
+        optimizer = dale.Optimizer(UNIT, seed=0, constraints=lambda x: x[0] + x[1] - 1)
+        assert [t.allowed for t in optimizer.add_all(self.COLUMNS)] == [False, True, True]
+        assert optimizer.best.value == 1.0
+
+    def test_its_constraints_and_noise_are_columns(self):
+        optimizer = dale.Optimizer(UNIT, seed=0)
+        table = {**self.COLUMNS, "error": [0.1, None, 0.2]}
+        trials = optimizer.add_all(table, noise="error", constraints=["stress"])
+        assert [(t.state, t.noise, t.constraints) for t in trials] == [
+            (State.TOLD, 0.1, (0.3,)),
+            (State.TOLD, None, (-1.0,)),
+            (State.FAILED, None, ()),  # what has no constraint is of no use
+        ]
+        assert optimizer.best.value == 1.0
+        optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
+
+    def test_without_them_it_is_refused_where_others_have_them(self):
+        optimizer = dale.Optimizer(UNIT, seed=0)
+        optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
+        with pytest.raises(ValueError, match=r"row 1 .*wanted 1 constraints.*Nothing was recorded"):
+            optimizer.add_all(self.COLUMNS)
+        with pytest.raises(ValueError, match=r"row 2 .*noise must be .*Nothing was recorded"):
+            optimizer.add_all({**self.COLUMNS, "e": [0.1, -1, 0]}, noise="e", constraints=["stress"])
+        with pytest.raises(TypeError, match="list with names of columns, got 'stress'"):
+            optimizer.add_all(self.COLUMNS, constraints="stress")
+        assert len(optimizer.history) == 1
+
+    def test_a_run_that_it_makes_impossible_ends_at_once(self):
+        """Else every evaluation would be refused, and the whole budget lost."""
+        calls = []
+
+        def simulate(x):
+            calls.append(x)
+            return gramacy(x)
+
+        with pytest.raises(ValueError, match=r"wanted 0 constraints.*earlier data included"):
+            dale.minimize(simulate, UNIT, budget=8, seed=0, x0=[[0.1, 0.9]], y0=[1.0])
+        assert len(calls) == 1
+
+    def test_it_may_be_what_the_objective_returned(self):
+        X = [[0.2, 0.5], [0.9, 0.9], [0.1, 0.1]]
+        result = dale.minimize(gramacy, UNIT, budget=6, seed=0, x0=X, y0=[gramacy(x) for x in X])
+        assert all(t.state is State.TOLD and len(t.constraints) == 2 for t in result.history)
+
+
+def test_an_evaluation_is_told_as_a_whole_or_in_parts():
+    one, other = dale.Optimizer(UNIT, seed=0), dale.Optimizer(UNIT, seed=0)
+    whole = one.tell(one.ask(), dale.Evaluation(1.0, noise=0.1, constraints=[0.2]))
+    parts = other.tell(other.ask(), 1.0, noise=0.1, constraints=[0.2])
+    assert (whole.value, whole.noise, whole.constraints) == (parts.value, parts.noise, parts.constraints)
+    with pytest.raises(TypeError, match="one of the two ways"):
+        one.tell(one.ask(), dale.Evaluation(1.0, constraints=[0.2]), constraints=[0.2])
+
+
+def test_a_changed_number_of_constraints_is_the_reason_of_a_failure():
+    result = dale.minimize(
+        lambda x: 5.0 if x[0] < 0.3 else dale.Evaluation(x[0], constraints=[0.5 - x[0]]), [(0, 1)], budget=8, seed=1
+    )
+    failed = [t for t in result.history if t.state is State.FAILED]
+    assert failed
+    assert all(t.error.startswith("the objective returned 5.0: wanted 1 constraints") for t in failed)
+
+
+def disc(x):
+    return x[0] ** 2 + x[1] ** 2
+
+
+def test_an_optimizer_with_a_constraint_of_scipys_can_be_pickled():
+    first = dale.Optimizer(UNIT, seed=0, constraints=NonlinearConstraint(disc, 0.1, 0.6))
+    second = pickle.loads(pickle.dumps(first))
+    assert first.ask().x.tolist() == second.ask().x.tolist()
+
+
+def test_an_infinite_number_is_compared_as_the_user_would():
+    """-inf <= 0.6 holds, and there is no other side to it."""
+    constraint = NonlinearConstraint(lambda x: -np.inf if x[0] < 0.5 else x[0], -np.inf, 0.6)
+    optimizer = dale.Optimizer(UNIT, seed=0, constraints=constraint)
+    assert optimizer.ask(at=[0.2, 0.2]).allowed
+    with pytest.raises(dale.SpaceError, match="do not allow"):
+        optimizer.ask(at=[0.7, 0.2])
 
 
 class TestBlackBox:

@@ -9,7 +9,7 @@ class SpaceError(ValueError):
 
 
 class TrialError(ValueError):
-    """A trial that is unknown, or was told before with another value."""
+    """A trial that is unknown, was told before with another value, or is told other constraints than those before."""
 
 
 class Retry(RuntimeError):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dale.errors import Retry, SpaceExhausted
+from dale.errors import Retry, SpaceExhausted, TrialError
 from dale.methods import Method
 from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
@@ -52,8 +52,8 @@ def minimize(
         seed: Same seed, same run. None takes a fresh one, which the result tells.
         method: One of ``dale.methods``; None for the default.
         x0: A point, or a list of points, to begin with; or a table of them: the path of a CSV file or a data frame.
-        y0: Their values if known, or the name of the table's column that has them: then they are not evaluated again,
-            and stand in for the initial design (``Optimizer.add_all``).
+        y0: Their values if known, as ``fun`` returns them, or the name of the table's column that has them: then they
+            are not evaluated again, and stand in for the initial design (``Optimizer.add_all``).
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
         progress: True shows a line of progress, False none, None one if standard error is a terminal.
         target: A value that is good enough: the run stops when it is reached.
@@ -167,14 +167,15 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
         return optimizer.fail(trial, traceback.format_exc(), retry=isinstance(error, Retry))
     told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
-        return optimizer.tell(trial, told.value, noise=told.noise, constraints=told.constraints)
-    except (TypeError, ValueError):
+        return optimizer.tell(trial, told)
+    except (TypeError, ValueError) as error:
         first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
-        if first and are_several(told.value):
-            raise  # several objectives, seen at once: nothing is lost by saying so
+        if first and (are_several(told.value) or isinstance(error, TrialError)):
+            raise  # several objectives, or constraints that earlier data lack, seen at once: nothing is lost
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
             raise  # so would every other evaluation
-        return optimizer.fail(trial, f"the objective returned {value!r}")
+        why = f": {error}" if isinstance(error, TrialError) else ""
+        return optimizer.fail(trial, f"the objective returned {value!r}{why}")
 
 
 def _check_budget(budget: Any) -> int:

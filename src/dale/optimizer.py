@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from numbers import Integral, Real
 from threading import RLock
 from typing import Any, Literal, NamedTuple, overload
@@ -136,7 +136,7 @@ class Optimizer:
 
         Args:
             trial: The trial, or its id.
-            value: The objective there.
+            value: The objective there; or an ``Evaluation``, which has noise and constraints in it.
             noise: Standard deviation of the error in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, as many for each trial.
         """
@@ -175,30 +175,53 @@ class Optimizer:
             told = self._check(value, noise, constraints)
             return self.tell(self._give(params, Source.KNOWN), **vars(told))
 
-    def add_all(self, table: Any, value: str = "value") -> list[Trial]:
+    def add_all(
+        self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
+    ) -> list[Trial]:
         """Record a table of evaluations that were made elsewhere; all of its rows, or none if one is refused.
 
         A column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the value;
-        other columns are passed over. Where the value is empty, NaN or infinite, the evaluation counts as failed.
+        other columns are passed over. Where the value or a constraint is empty, NaN or infinite, the evaluation counts
+        as failed.
 
         Args:
             table: The path of a CSV file with a heading, a data frame of pandas or polars, a mapping of columns or a
                 list of mappings. What is written in a file is read as its parameter needs it, options by their text.
             value: Name of the column with the objective's values.
+            noise: That of the column with the standard deviations of their errors, empty where unknown.
+            constraints: Those of the columns with the constraints, which are at most 0 where a point is feasible.
         """
-        if not isinstance(value, str):
-            raise TypeError(f"value must be the name of a column, got {value!r}")
-        if value in self.space.names:
-            raise ValueError(f"{value!r} is a parameter; wanted the name of the column with the objective's values")
+        if isinstance(constraints, str) or not isinstance(constraints, Sequence):
+            raise TypeError(f"constraints must be a list with names of columns, got {constraints!r}")
+        for name in (value, *(() if noise is None else (noise,)), *constraints):
+            if not isinstance(name, str):
+                raise TypeError(f"value, noise and constraints must each be the name of a column, got {name!r}")
+            if name in self.space.names:
+                raise ValueError(f"{name!r} is a parameter; wanted the name of a column with what was evaluated")
         rows = rows_of(table)
         points, values = points_of(rows, self.space), values_of(rows, value)
+        errors: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise)
+        limits = list(zip(*(values_of(rows, name) for name in constraints), strict=True)) or [()] * len(rows)
         with self._lock:
-            return [
-                self._record(params, point, Reason(Source.KNOWN), State.TOLD, number)
-                if number is not None
-                else self._record(params, point, Reason(Source.KNOWN), State.FAILED, error=f"no value in row {i}")
-                for i, ((params, point), number) in enumerate(zip(points, values, strict=True), 1)
+            told = [
+                None if number is None or None in others else self._check_row(i, number, error, others)
+                for i, (number, error, others) in enumerate(zip(values, errors, limits, strict=True), 1)
             ]
+            return [
+                self._add(params, point, known, f"no value in row {i}")
+                for i, ((params, point), known) in enumerate(zip(points, told, strict=True), 1)
+            ]
+
+    def _check_row(self, number: int, value: float, noise: float | None, constraints: Any) -> Evaluation:
+        try:
+            return self._check(value, noise, constraints)
+        except ValueError as error:
+            raise type(error)(f"row {number} of the earlier data: {error}. Nothing was recorded") from None
+
+    def _add(self, params: Params, point: Vector, told: Evaluation | None, why: str) -> Trial:
+        """A trial at a known point: told, or failed where nothing was."""
+        trial = self._record(params, point, Reason(Source.KNOWN), allowed=self._allows_params(params))
+        return self.fail(trial, why) if told is None else self.tell(trial, **vars(told))
 
     @property
     def history(self) -> tuple[Trial, ...]:
@@ -408,33 +431,27 @@ class Optimizer:
         """Whether they allow a point of the user's."""
         return self.constraints is None or self.constraints.allows(params)
 
-    def _record(
-        self,
-        params: Params,
-        point: Vector,
-        reason: Reason,
-        state: State = State.PENDING,
-        value: float | None = None,
-        error: str | None = None,
-        *,
-        allowed: bool = True,
-    ) -> Trial:
+    def _record(self, params: Params, point: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         with self._lock:
             x, number = self.space.as_array(params), len(self._ledger.trials)
-            trial = Trial(number, params, x, point, reason, state, value, error, allowed=allowed)
+            trial = Trial(number, params, x, point, reason, allowed=allowed)
             self._ledger.write(trial)
         return trial
 
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """What is told, in proper types, if it is in order."""
+        if isinstance(value, Evaluation):
+            if noise is not None or np.size(constraints):
+                raise TypeError(f"got {value!r} and noise or constraints beside it; tell them in one of the two ways")
+            value, noise, constraints = value.value, value.noise, value.constraints
         told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
         if told.constraints:
             self._check_method("some with the value of a trial")
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
         if others is not None and len(others.constraints) != len(told.constraints):
-            raise ValueError(
+            raise TrialError(
                 f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got {constraints!r}; "
-                "tell every trial the same number of them"
+                "tell every trial the same number of them, earlier data included"
             )
         return told
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dale.methods.history import Rounding
 from dale.methods.inputs import Inputs
 from dale.methods.local import LocalModel
 from dale.methods.local_within import step_within
@@ -27,11 +28,11 @@ def situation(n=14, centre=(0.45, 0.45), seed=0):
     return X, objective(X), constraint(X)
 
 
-def step(X, y, C, *, inputs=None, failures=0, target=None, radius=0.2):
+def step(X, y, C, *, inputs=None, failures=0, target=None, radius=0.2, rounding=None):
     region = TrustRegion(X[0], radius, failures)
     target = float(y[0]) if target is None else target
     rng = np.random.default_rng(1)
-    return step_within(LocalModel(), X, y, C, 0, region, NONE, rng, None, inputs, target, 1e-14)
+    return step_within(LocalModel(), X, y, C, 0, region, NONE, rng, rounding, inputs, target, 1e-14)
 
 
 def inputs_of(written):
@@ -98,3 +99,15 @@ def test_more_failures_more_caution():
     X, y, C = situation(n=6)
     lengths = [step(X, y, C, failures=f).lowest for f in (1, 3, 7)]
     assert lengths[0] <= lengths[1] <= lengths[2] <= 0
+
+
+@pytest.mark.parametrize("target", [None, np.inf])
+def test_what_is_inactive_does_not_move(target):
+    X, y, C = situation()
+    resting = np.array([[True, False]])
+    rounding = Rounding(
+        lambda A: A, np.ones(2, bool), np.ones(2, bool), np.zeros(2), lambda A: resting.repeat(len(A), 0)
+    )
+    taken = step(X, y, C, target=target, rounding=rounding)
+    assert taken.point[1] == X[0, 1]
+    assert taken.point[0] != X[0, 0]

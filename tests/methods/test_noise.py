@@ -1,6 +1,7 @@
 """Noise: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dale.errors import SpaceExhausted
 from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential
 from dale.methods import History
+from dale.methods.inputs import Inputs
 from dale.methods.noise import HAIR, MODELLED, SUSPICIOUS, Noise, as_learnt, learnt, least_mean, probe, without_probe
 from dale.trial import Reason, Source, State, Trial
 from hostile import FLAT, bowl
@@ -279,6 +281,27 @@ class TestProbe:
         optimizer.add({"n": 3, "x": 0.25, "c": "v"}, 1.0)
         params = optimizer.space.decode(probe(optimizer._ledger.history(), 0, SUSPICIOUS).point)
         assert params == {"n": 3, "x": pytest.approx(0.25 + HAIR, abs=1e-12), "c": "v"}
+
+    def test_not_along_what_is_inactive_at_the_best(self):
+        space = dale.Space(a=dale.Float(0, 1).when(kind="bent"), b=(0, 1), kind=dale.Choice(["plain", "bent"]))
+        optimizer = dale.Optimizer(space, seed=0)
+        for i in range(6):
+            optimizer.add({"b": 0.1 * i, "kind": "plain"}, i)
+        point = probe(optimizer._ledger.history(), 0, SUSPICIOUS).point
+        assert 0 < optimizer.space.decode(point)["b"] < 1e-8
+
+    @pytest.mark.parametrize(
+        "allowed", [lambda A: A[:, 0] <= 0.3, lambda A: np.abs(A[:, 0] - 0.3) < 1e-9], ids=["a half", "a line"]
+    )
+    def test_where_constraints_allow_it(self, allowed):
+        """Up along the first coordinate leads out of both, down out of the second."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        optimizer.add([0.3, 0.2], 1.0)
+        seen = optimizer._ledger.history()
+        inputs = Inputs(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), seen.X)
+        point = probe(replace(seen, inputs=inputs), 0, SUSPICIOUS).point
+        assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(HAIR)
+        assert allowed(point[None, :])[0]
 
     def test_nowhere_where_nothing_does(self):
         optimizer = dale.Optimizer({"n": dale.Int(0, 9), "c": dale.Choice(["u", "v", "w"])}, seed=0)

@@ -27,6 +27,15 @@ def test_says_what_was_found_by_name(run):
     assert re.search(r"depth +4(\.00\d*)?\n", text)
 
 
+def test_the_best_of_noisy_values_is_found_where_the_result_says():
+    """Not by the luckiest evaluation, whose value is the lowest."""
+    rng = np.random.default_rng(1)
+    result = dale.minimize(lambda x: x[0] ** 2 + 0.3 * rng.standard_normal(), [(-1, 1)], budget=20, seed=0, noise=0.3)
+    found = int(re.search(r"found by evaluation (\d+)", summary(result))[1])
+    assert result.history[found - 1].x.tolist() == result.x.tolist()
+    assert result.history[found - 1].value > min(result.func_vals)
+
+
 def test_says_how_sharp_the_minimum_is(run):
     text = summary(run)
     assert re.search(r"1\. 3 ± \S+ predicted, reached: a valley", text)

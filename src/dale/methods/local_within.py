@@ -190,7 +190,8 @@ def step_within(
     others = [settings.fit(X, column, centre, D, pending, -np.inf) for column in constraints.T]
     around = Around((model, *others), constraints[centre], inputs, KAPPA * (1 + region.failures))
     faces = -c / D, (1 - c) / D
-    cube = faces if rounding is None else tuple(np.where(rounding.ordered, face, 0.0) for face in faces)
+    moves = True if rounding is None else rounding.ordered & rounding.active(c[None, :])[0]
+    cube = tuple(np.where(moves, face, 0.0) for face in faces)
     lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
     draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
     draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
@@ -215,7 +216,7 @@ def step_within(
             leap = far if far[1] < lowest and is_certain(model, *far) and around.certain(far[0]) else None
         if leap is not None:
             z, lowest = leap
-        elif not certain and (region.failures % 2 == 0 or not lowest < 0):
+        elif not certain and (int(region.failures) % 2 == 0 or not lowest < 0):
             z = search.most_promising(z, target)
     if rounding is not None:
         z = _seen(around, rounding, np.vstack([X, pending]), np.vstack([z, draws]), target, z)
@@ -338,10 +339,11 @@ def _seen(around: Around, rounding: Rounding, X: Matrix, Z: Matrix, target: floa
         means, spreads = model.predict(Z)
         level = level + log_expected_improvement(means, spreads, target).value
     z = Z[int(np.argmax(level))]
-    if not rounding.free.any() or target == np.inf:
+    free = rounding.free & rounding.active(model.centre[None, :])[0]
+    if not free.any() or target == np.inf:
         return z
     low, high = (np.clip((face - model.centre) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
-    lower, upper = np.where(rounding.free, low, z), np.where(rounding.free, high, z)
+    lower, upper = np.where(free, low, z), np.where(free, high, z)
     there, _ = descend_within(around.disappointment(target), around.limits, z, lower, upper)
     back = pulled_back(there, z, around.may, around.limits, lower, upper, spare=HAIR_OF_THE_CUBE / model.radius)
     return z if back is None else back

@@ -109,12 +109,22 @@ def probe(history: History, best: int, failures: float) -> Proposal | None:
         return None
     if any(t.reason.source is Source.REPEAT for t in history.trials):
         return None
-    free = np.flatnonzero(np.ones(history.dimension) if history.rounding is None else history.rounding.free)
-    if len(free) == 0:
+    beside = _beside(history, history.X[history.told][best])
+    if len(beside) == 0:
         return None
-    point = history.X[history.told][best].copy()
-    point[free[0]] += HAIR if point[free[0]] < 0.5 else -HAIR
-    return Proposal(point, Reason(Source.REPEAT, length_scale=history.length_scale))
+    return Proposal(beside[0], Reason(Source.REPEAT, length_scale=history.length_scale))
+
+
+def _beside(history: History, point: Vector) -> Matrix:
+    """Points (m, d) a hair beside one (d,), along what the objective sees move freely there, and allowed."""
+    rounding = history.rounding
+    free = (
+        np.eye(len(point)) if rounding is None else np.eye(len(point))[rounding.free & rounding.active(point[None])[0]]
+    )
+    inwards = np.where(point < 0.5, HAIR, -HAIR) * free
+    points = point + np.vstack([inwards, -inwards])
+    points = points[np.all((points >= 0) & (points <= 1), axis=1)]
+    return points if history.inputs is None else points[history.inputs.allowed(points)]
 
 
 def without_probe(history: History) -> History:

@@ -62,6 +62,28 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
+class Nonlinear:
+    """Margins of lower <= fun(x) <= upper; an object and no closure, so that an optimizer can be pickled.
+
+    Attributes:
+        fun: Numbers of a point.
+        lower: What they are at least.
+        upper: What they are at most.
+    """
+
+    fun: Callable[[Vector], Any]
+    lower: Vector
+    upper: Vector
+
+    def __call__(self, x: Vector) -> Vector:
+        """At one point (n,)."""
+        v = np.atleast_1d(np.asarray(self.fun(x), dtype=float))
+        lower, upper = (np.broadcast_to(side, v.shape) for side in (self.lower, self.upper))
+        low, high = np.isfinite(lower), np.isfinite(upper)  # a side that is infinite is kept anyway
+        return np.append(lower[low] - v[low], v[high] - upper[high])
+
+
+@dataclass(frozen=True, eq=False)
 class Constraints:
     """All constraints on the inputs of a space.
 
@@ -215,17 +237,9 @@ def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
     return Linear(np.vstack([-A[low], A[high]]), np.append(-lower[low], upper[high]))
 
 
-def _nonlinear(constraint: NonlinearConstraint, name: str, space: Space) -> Callable[[Vector], Vector]:
+def _nonlinear(constraint: NonlinearConstraint, name: str, space: Space) -> Nonlinear:
     _check_numbers(name, space)
-    lower, upper = _sides(constraint.lb, constraint.ub, name)
-    fun = constraint.fun
-
-    def margins(x: Vector) -> Vector:
-        v = np.atleast_1d(np.asarray(fun(x), dtype=float))
-        both = np.array([lower - v, v - upper])
-        return np.asarray(both[~np.isneginf(both)])  # a side that is infinite is kept anyway
-
-    return margins
+    return Nonlinear(constraint.fun, *_sides(constraint.lb, constraint.ub, name))
 
 
 def _check_numbers(name: str, space: Space) -> None:

@@ -28,7 +28,8 @@ def _best(result: Result, series: Convergence) -> str:
     ending = f"{result.message} after {result.nfev} evaluations ({sources}); seed {result.seed}."
     if result.params is None or result.fun is None:
         return ending
-    found = int(series.number[np.nanargmin(np.where(series.feasible, series.value, np.nan))])
+    done = [t for t in result.history if t.state is not State.PENDING]
+    found = next(n for n, t in zip(series.number, done, strict=True) if t.feasible and t.params is result.params)
     rows = [("value", f"{result.fun:.6g}", f"found by evaluation {found}")]
     rows += [(name, _number(value), "") for name, value in _named(result.params)]
     return ending + "\n\nBest point\n" + _table(rows)
