@@ -34,8 +34,8 @@ GRACE = 5.0  # seconds for a process to go by itself, after its value was read o
 START = 60.0  # seconds for a process to begin, where evaluations have a time limit
 BEGUN = "begun"  # a process sends this, then its outcome
 GUARD = (
-    "evaluations in processes import the script that is run once more, so what it does must stand under "
-    'if __name__ == "__main__":'
+    "the process of an evaluation imports your script afresh, so what is to be done once, such as to call "
+    'dale.minimize, must stand under: if __name__ == "__main__"'
 )
 
 
@@ -73,6 +73,8 @@ class InProcesses:
         self._fun = fun
         self._timeout = timeout
         self._method = _start_method(fun)
+        if self._method == "forkserver":
+            _preload_dale()
         self._running: list[Running] = []
         self._leaving: list[tuple[BaseProcess, float]] = []
         self._unstarted: list[tuple[Trial, Outcome]] = []
@@ -230,6 +232,15 @@ def _start_method(fun: Callable[[Any], Any]) -> str:
     if why is not None:
         return _fork(f"the objective {fun!r}", why)
     return "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+
+
+def _preload_dale() -> None:
+    """Let the fork server import dale once and for all, if it is not running yet, with what else it is to import."""
+    from multiprocessing import forkserver  # there is none on every platform
+
+    wanted = getattr(getattr(forkserver, "_forkserver", None), "_preload_modules", ["__main__"])
+    if "dale" not in wanted:
+        multiprocessing.set_forkserver_preload([*wanted, "dale"])
 
 
 def _fork(what: str, why: str) -> str:
