@@ -118,6 +118,8 @@ def minimize(
             except StopIteration:
                 status, message = STOPPED, MESSAGES[STOPPED]
             except KeyboardInterrupt:
+                if signals.at_once:
+                    raise
                 status, message = STOPPED, signals.message
             for trial, outcome in workers.ended():  # by the way; the others are taken back
                 _tell(optimizer, trial, outcome)

@@ -6,6 +6,7 @@ while the run waits for an evaluation or calls the callback, by a ``KeyboardInte
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -17,11 +18,18 @@ USUAL: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, s
 
 
 class Signals:
-    """A context manager that takes the signals over, in the main thread and where nobody else has a handler."""
+    """A context manager that takes the signals over, in the main thread and where nobody else has a handler.
+
+    Attributes:
+        seen: The first that arrived.
+        at_once: Whether another has: the ``KeyboardInterrupt`` that it raised is not to be held up.
+    """
 
     def __init__(self) -> None:
         self.seen: int | None = None
+        self.at_once = False
         self._open = False
+        self._process = os.getpid()
         self._taken: list[signal.Signals] = []
 
     def __enter__(self) -> Signals:
@@ -57,6 +65,12 @@ class Signals:
             self._open = False
 
     def _arrived(self, number: int, _: FrameType | None) -> None:
-        again, self.seen = self.seen is not None, number if self.seen is None else self.seen
-        if again or self._open:
+        if os.getpid() != self._process:  # a fork that has not yet become an evaluation
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        if self.seen is None:
+            self.seen = number
+        else:
+            self.at_once = True
+        if self.at_once or self._open:
             raise KeyboardInterrupt
