@@ -83,7 +83,7 @@ class TestHowManyAtOnce:
         assert self.most(ThreadPoolExecutor(3), n_parallel=1) == 1
 
     def test_an_executor_that_does_not_tell(self):
-        with Plain() as executor, pytest.raises(ValueError, match="Plain does not tell how many .*; give n_parallel"):
+        with Plain() as executor, pytest.raises(ValueError, match=r"Plain does not tell how many .*; give n_parallel"):
             dale.minimize(bowl, BOX, budget=3, executor=executor)
         assert 1 < self.most(Plain(), n_parallel=2) <= 2
 

@@ -55,7 +55,7 @@ def wait_until_gone(pids):
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda: faulthandler.disable() or os.kill(os.getpid(), signal.SIGSEGV), "was ended by signal 11 (SIGSEGV)"),
+        (lambda: (faulthandler.disable(), os.kill(os.getpid(), signal.SIGSEGV)), "was ended by signal 11 (SIGSEGV)"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9 (SIGKILL)"),
         (lambda: os._exit(3), "ended with exit code 3"),
         (lambda: sys.exit(4), "ended with exit code 4"),
