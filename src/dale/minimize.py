@@ -114,7 +114,7 @@ def minimize(
         with Progress(rules.budget, progress) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
-                message = MESSAGES[status] if workers.broken is None else f"{MESSAGES[BROKEN]}: {workers.broken}"
+                message = MESSAGES[status] + (f": {workers.broken}" if status == BROKEN else "")
             except StopIteration:
                 status, message = STOPPED, MESSAGES[STOPPED]
             except KeyboardInterrupt:
@@ -143,8 +143,10 @@ class _Rules(NamedTuple):
 
     def reached(self, optimizer: Optimizer) -> bool:
         """Whether a value is good enough."""
+        if self.target is None:
+            return False
         value = optimizer.best_value
-        return self.target is not None and value is not None and value <= self.target
+        return value is not None and value <= self.target
 
 
 def _run(

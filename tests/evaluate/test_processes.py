@@ -155,6 +155,12 @@ def test_none_is_left_after_an_early_end(stop, tmp_path):
     assert multiprocessing.active_children() == []
 
 
+def test_ctrl_c_of_a_terminal_does_not_reach_an_evaluation():
+    """A terminal sends it to its group of processes, and each evaluation has a group of its own."""
+    result = dale.minimize(lambda x: float(os.getpgrp() == os.getpid()), BOX, budget=2, seed=0, n_parallel=2)
+    assert result.func_vals.tolist() == [1.0, 1.0]
+
+
 def test_a_value_that_cannot_be_sent():
     result = dale.minimize(lambda x: lambda: x, BOX, budget=2, seed=0, n_parallel=2)
     assert all("which cannot be sent from its process: " in t.error for t in result.history)
