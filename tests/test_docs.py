@@ -104,6 +104,7 @@ def shortened(code):
     return re.sub(r"in range\((\d+)\)", lambda m: f"in range({min(int(m[1]), REPETITIONS)})", code)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # pytest-xdist has a thread
 @pytest.mark.parametrize("code", list(examples()))
 def test_the_example_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,7 @@ LAYERS = [
     {"length_scale"},
     {"methods"},
     {"optimizer", "progress"},
+    {"evaluate"},
     {"minimize"},
     {"__init__"},
     {"view"},
