@@ -1,4 +1,5 @@
-"""What a user can do wrong, as ``ValueError``s with a name; the end of a search that has seen everything; ``Retry``.
+"""What a user can do wrong, as ``ValueError``s with a name; what can go wrong with a run on disk; the end of a search
+that has seen everything; ``Retry``.
 
 Every message says what was got, what was wanted and what to do; raising one never changes any state.
 """
@@ -10,6 +11,17 @@ class SpaceError(ValueError):
 
 class TrialError(ValueError):
     """A trial that is unknown, or was told before with another value."""
+
+
+class StoreError(RuntimeError):
+    """A run on disk that cannot be opened, read or written, or that is another problem's; the file is left as it is.
+
+    No ``ValueError``, for the point that was being told is not to blame.
+    """
+
+
+class StoreWarning(UserWarning):
+    """A store in a place where it may be damaged."""
 
 
 class Retry(RuntimeError):

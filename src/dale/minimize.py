@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
@@ -38,6 +39,7 @@ def minimize(
     time_limit: float | None = None,
     tolerance: float | None = None,
     constraints: Any = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -68,6 +70,8 @@ def minimize(
             ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
             or numbers that are at most 0 there; one of them or a sequence. What is known only after an evaluation is
             returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
+        store: Path of a file that keeps the run, whatever happens. The same line run again goes on where it ended: what
+            is in the file counts towards the budget, and ``x0`` and ``y0`` are in it already.
 
     Returns:
         The best point and all that was learnt; Ctrl-C returns it early.
@@ -86,13 +90,14 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints)
-    given = _begin(optimizer, x0, y0)
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store)
+    with optimizer.together():
+        given = [] if optimizer.history else _begin(optimizer, x0, y0)
     status, message = BUDGET_SPENT, "The budget is spent"
-    with Progress(budget, progress) as line:
+    with optimizer, Progress(budget, progress) as line:
         try:
-            for number in range(budget):
-                if _reached(target, optimizer):
+            for number in range(optimizer.n_evaluated, budget):
+                if _reached(target, optimizer) or optimizer.n_evaluated >= budget:  # others may work on the store too
                     break
                 if monotonic() >= deadline:
                     status, message = OUT_OF_TIME, "The time limit is reached"
