@@ -18,7 +18,7 @@ from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarn
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
 from dale.run import Run
-from dale.run import open_run as open
+from dale.run import open_run as open  # noqa: A004 (always called dale.open)
 from dale.space import Choice, Float, Int, Space
 from dale.trial import Evaluation, LocalMinimum, Reason, Result, Trial
 

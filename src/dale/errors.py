@@ -1,5 +1,4 @@
-"""What a user can do wrong, as ``ValueError``s with a name; what can go wrong with a run on disk; the end of a search
-that has seen everything; ``Retry``.
+"""What a user can do wrong, as ``ValueError``s with a name; the end of a search that has seen everything; ``Retry``.
 
 Every message says what was got, what was wanted and what to do; raising one never changes any state.
 """

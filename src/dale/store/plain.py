@@ -3,9 +3,9 @@
 None, truth values, whole numbers, text and finite floats are themselves: Python writes a float with as many digits as
 give it back to the last bit. Everything else is a mapping with one telling key:
 
-    {"float": "nan"}   {"list": [...]}   {"tuple": [...]}   {"dict": [[key, value], ...]}   {"array": [...], "dtype": ...}
+    {"float": "nan"}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, value], ...]}  {"array": [...], "dtype": "..."}
     {"object": qualified name, "fields": {...}}     a dataclass
-    {"object": qualified name}                      a function or a class
+    {"object": qualified name}                      a function, a class, or an object that does not describe itself
     {"object": qualified name, "text": "..."}       anything else, as it describes itself
 
 Objects of the last three kinds do not come back: a ``StandIn`` does, which looks like them. No module is part of a
@@ -66,6 +66,8 @@ def plain(value: Any) -> Any:
         return {"object": type(value).__qualname__, "fields": fields}
     if hasattr(value, "__qualname__"):
         return {"object": value.__qualname__}
+    if type(value).__repr__ is object.__repr__:  # which says where its class is from, and nothing else
+        return {"object": type(value).__qualname__}
     return {"object": type(value).__qualname__, "text": ADDRESS.sub("", repr(value))}
 
 

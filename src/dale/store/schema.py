@@ -124,13 +124,13 @@ def check(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], M
             )
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
         if tables != TABLES:
-            raise damaged(path, f"its tables are {sorted(map(str, tables))}, or not as they were made")
+            raise _damaged(path, f"its tables are {sorted(map(str, tables))}, or not as they were made")
         faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
         if faults != ["ok"]:
-            raise damaged(path, "; ".join(faults).replace("\n", " "))
+            raise _damaged(path, "; ".join(faults).replace("\n", " "))
         texts = [row[0] for row in connection.execute("SELECT problem FROM run")]
         if len(texts) != 1:
-            raise damaged(path, f"it tells {len(texts)} problems, wanted one")
+            raise _damaged(path, f"it tells {len(texts)} problems, wanted one")
         start = Mark(0, crc32(texts[0].encode()))
         events, _ = events_after(connection, start, path)
         return _decoded(texts[0], path), start, events
@@ -147,12 +147,12 @@ def events_after(connection: sqlite3.Connection, mark: Mark, path: Path) -> tupl
         number += 1
         checksum = checksum_of(row[:-1], checksum)
         if row[0] != number or row[-1] != checksum:
-            raise damaged(path, f"event {number} is missing, or its checksum is wrong")
+            raise _damaged(path, f"event {number} is missing, or its checksum is wrong")
         content = _decoded(row[5], path)
         events.append(Event(row[0], row[1], Kind(row[2]), row[3], row[4], content))
     counted = connection.execute("SELECT events, checksum FROM run").fetchall()
     if counted != [(number, checksum)]:
-        raise damaged(path, f"it counts {counted[0][0] if counted else 'no'} events and has {number}")
+        raise _damaged(path, f"it counts {counted[0][0] if counted else 'no'} events and has {number}")
     return events, Mark(number, checksum)
 
 
@@ -174,10 +174,10 @@ def _decoded(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise damaged(path, str(error)) from None
+        raise _damaged(path, str(error)) from None
 
 
-def damaged(path: Path, what: str) -> StoreError:
+def _damaged(path: Path, what: str) -> StoreError:
     return StoreError(f"{path} is damaged: {what}. It was left as it is; {SAVE}")
 
 
@@ -192,13 +192,14 @@ def reported(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         raise _explained(path, what, error, sqlite3.SQLITE_CANTOPEN) from error
     except ValueError as error:  # text that is no text, a kind of event that is none
-        raise damaged(path, str(error)) from error
+        raise _damaged(path, str(error)) from error
 
 
 def _explained(path: Path, what: str, error: Exception, code: int) -> StoreError:
     if code == sqlite3.SQLITE_NOTADB:
         return StoreError(
-            f"{path} is no store of dale, or a damaged one: {error}. It was left as it is; choose another name, or {SAVE}"
+            f"{path} is no store of dale, or a damaged one: {error}. It was left as it is; choose another name, "
+            f"or {SAVE}"
         )
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
@@ -210,4 +211,4 @@ def _explained(path: Path, what: str, error: Exception, code: int) -> StoreError
         )
     if code == sqlite3.SQLITE_BUSY:
         return StoreError(f"could not {what} {path}: another process has held it for too long ({error}); try again")
-    return damaged(path, str(error))
+    return _damaged(path, str(error))
