@@ -1,5 +1,7 @@
 """A small run for the tests of the store, also as a program that is killed and started again."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +10,21 @@ import numpy as np
 import dale
 
 BOUNDS = [(-1.0, 2.0), (0.0, 3.0)]
+FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has time for
+
+
+def start(*arguments):
+    """This program, or with -c another, in a process of its own that finds what this one does."""
+    folders = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent)]
+    program = [] if arguments[0] == "-c" else [__file__]
+    return subprocess.Popen(
+        [sys.executable, *program, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def valley(x):

@@ -2,21 +2,15 @@
 
 import os
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
-from store_runs import BOUNDS, Uniform, same, same_runs, valley
+from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley
 
 import dale
 from dale.trial import State
-
-FULL = os.environ.get("DALE_FULL") == "1"
-PROGRAM = Path(__file__).with_name("store_runs.py")
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),
@@ -24,16 +18,6 @@ MIXED = dale.Space(
     kind=dale.Choice(["a", 1, 1.0, None, (1, 2), len]),
     extra=dale.Float(0, 1).when(kind="a"),
 )
-
-
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, str(PROGRAM), *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def mixed(params):
@@ -310,9 +294,7 @@ def test_killed_while_it_thinks_minimize_goes_on_as_it_would_have(tmp_path):
         program.kill()
         program.communicate()
     assert start("minimize", tmp_path / "run.db", 16).communicate()[0] == "16\n"
-    assert same_runs(
-        dale.open(tmp_path / "run.db").history, dale.minimize(valley, BOUNDS, budget=16, seed=0).history
-    )
+    assert same_runs(dale.open(tmp_path / "run.db").history, dale.minimize(valley, BOUNDS, budget=16, seed=0).history)
 
 
 @pytest.mark.slow

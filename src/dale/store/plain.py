@@ -66,7 +66,9 @@ def plain(value: Any) -> Any:
         return {"object": type(value).__qualname__, "fields": fields}
     if hasattr(value, "__qualname__"):
         return {"object": value.__qualname__}
-    if type(value).__repr__ is object.__repr__:  # which says where its class is from, and nothing else
+    if (
+        getattr(type(value), "__repr__", None) is object.__repr__
+    ):  # which says where its class is from, and nothing else
         return {"object": type(value).__qualname__}
     return {"object": type(value).__qualname__, "text": ADDRESS.sub("", repr(value))}
 
@@ -96,9 +98,11 @@ def is_whole(data: Any) -> bool:
 
 
 def described(data: Any) -> str:
-    """Plain data in the words of Python."""
-    if isinstance(data, Mapping) and "object" in data:
-        if "fields" in data:
-            return f"{data['object']}({', '.join(f'{k}={described(v)}' for k, v in data['fields'].items())})"
-        return str(data.get("text", data["object"]))
-    return repr(restored(data))
+    """Plain data in the words of Python; a mapping without a telling key as it is."""
+    if not isinstance(data, Mapping) or data.keys() & {"float", "list", "tuple", "dict", "array"}:
+        return repr(restored(data))
+    if "object" not in data:
+        return str(dict(data))
+    if "fields" in data:
+        return f"{data['object']}({', '.join(f'{k}={described(v)}' for k, v in data['fields'].items())})"
+    return str(data.get("text", data["object"]))

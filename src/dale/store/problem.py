@@ -16,7 +16,7 @@ from dale.space import Choice, Float, Int, Parameter, Space
 from dale.store.plain import as_json, described, plain, restored
 
 MOST_SHOWN = 5  # differences that an error lists
-NOT_THERE = "nothing"
+NOT_THERE = object()
 
 KINDS: dict[str, Callable[..., Parameter]] = {"Float": Float, "Int": Int}
 
@@ -39,7 +39,7 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[str]:
             if key != "seed" or given.get(key, NOT_THERE) is not None:
                 inner = key if not path else f"{path}.{key}"
                 yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), inner)
-    elif as_json(stored) != as_json(given):
+    elif stored is NOT_THERE or given is NOT_THERE or as_json(stored) != as_json(given):
         yield f"{path} is {_said(stored)} in the store and {_said(given)} here"
 
 
@@ -105,7 +105,9 @@ def _conditional(
 
 
 def _value_of(parent: Parameter, data: Mapping[str, Any], value: Any) -> Any:
-    return parent.options[data["options"].index(value)] if isinstance(parent, Choice) else restored(value)
+    if not isinstance(parent, Choice):
+        return restored(value)
+    return parent.options[[as_json(option) for option in data["options"]].index(as_json(value))]  # 1 is not 1.0
 
 
 def _fields(parameter: Any, *names: str) -> dict[str, Any]:
@@ -130,6 +132,8 @@ def _constraint(constraint: Any) -> Any:
 
 def _said(data: Any) -> str:
     """Data as an error shows them."""
+    if data is NOT_THERE:
+        return "not there"
     if isinstance(data, list):
         return f"[{', '.join(map(_said, data))}]"
     if isinstance(data, Mapping) and "kind" in data:

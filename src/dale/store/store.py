@@ -152,15 +152,15 @@ class Store:
 
     def _begin_session(self) -> int:
         """Enter this process into the run, with the next number."""
-        start = self._mark
-        self._begin()
+        start, self._session = self._mark, 0
         try:
-            events = self._news()
-            self._session = 1 + sum(event.kind is Kind.OPEN for event in events)
+            self._begin()
+            self._session = 1 + sum(event.kind is Kind.OPEN for event in self._news())
             self._sessions.begin(self._session)
             self._append(Kind.OPEN, None, {**worker(), "versions": versions()})
             self._connection.execute("COMMIT")
         except BaseException:
+            self._sessions.end(self._session, tidy=False)
             self._roll_back()
             self._connection.close()
             raise
