@@ -58,6 +58,10 @@ class TestAnotherProblem:
             ({"space": {"a": (0, 1), "b": dale.Int(1, 5)}}, "space.parameters.c is Choice"),
             ({"space": SPACE.parameters | {"a": dale.Float(0, 1).when(c="x")}}, "space.conditions.a"),
             ({"space": [(0, 1), (1, 5)]}, "space.named is True"),
+            (
+                {"space": {"float": dale.Choice([1, 2]), "dict": dale.Int(1, 2).when(float=2)}},
+                "space.parameters.float is",
+            ),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
@@ -88,6 +92,14 @@ class TestAnotherProblem:
         a, b = (problem_of(space, 0, method, None, c) for c in (one, other))
         assert list(differences(a, b))
         assert not list(differences(a, problem_of(space, 0, dale.methods.default(), None, one)))
+
+    def test_conditions_are_named_whatever_their_parents_are_called(self):
+        parent = {"float": dale.Choice([1, 1.0]), "object": dale.Choice(["a", "b"])}
+        one = dale.Space(parent | {"x": dale.Float(0, 1)})
+        other = dale.Space(parent | {"x": dale.Float(0, 1).when({"float": 1.0, "object": "a"})})
+        assert list(differences(space_data(one), space_data(other))) == [
+            "conditions.x is not there in the store and [['float', [1.0]], ['object', ['a']]] here"
+        ]
 
     def test_the_same_written_otherwise_is_the_same(self, tmp_path):
         dale.Optimizer({"a": (0, 1), "b": (np.float64(1), 2)}, seed=0, noise=0, store=tmp_path / "run.db").close()

@@ -273,6 +273,7 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(tmp_path):
     assert sum(begun.values()) - budget <= kills  # at most one execution again for each kill
     assert set(begun) == {str(i) for i in range(budget)}
     assert same_runs(run.history, without_store(budget))
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".new") == ["begun", "run.db", "told"]
 
 
 def without_store(budget):
@@ -310,6 +311,18 @@ def test_two_processes_that_write_at_once(tmp_path):
         wanted = sorted([float(i) for i in range(each)] + [1000.0 + i for i in range(each)])
         assert sorted(t.value for t in run.history) == wanted
         assert [t.id for t in run.history] == list(range(2 * each))
+
+
+@pytest.mark.slow
+def test_two_runs_on_one_store_share_the_budget(tmp_path):
+    both = [start("minimize", tmp_path / "run.db", 20) for _ in range(2)]
+    for program in both:
+        _, errors = program.communicate()
+        assert program.returncode == 0, errors
+    history = dale.open(tmp_path / "run.db").history
+    assert 20 <= len(history) <= 21
+    assert all(t.state is State.TOLD for t in history)
+    assert len({t.point.tobytes() for t in history}) == len(history)
 
 
 def test_two_optimizers_on_one_store_see_each_other(tmp_path):

@@ -49,7 +49,7 @@ def space_data(space: Space) -> dict[str, Any]:
         "named": space.named,
         "parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()},
         "conditions": {
-            name: {parent: [plain(value) for value in may.options] for parent, may in wanted.items()}
+            name: [[parent, [plain(value) for value in may.options]] for parent, may in sorted(wanted.items())]
             for name, wanted in sorted(space.conditions.items())
         },
     }
@@ -95,12 +95,10 @@ def _parameter_from(name: str, data: Mapping[str, Any]) -> Parameter:
 
 
 def _conditional(
-    parameter: Any, wanted: Mapping[str, Any], parameters: Mapping[str, Parameter], data: Mapping[str, Any]
+    parameter: Any, wanted: Sequence[Any], parameters: Mapping[str, Parameter], data: Mapping[str, Any]
 ) -> Any:
     """A conditional parameter; the values of its parents are the very ones that those have."""
-    values = {
-        parent: [_value_of(parameters[parent], data[parent], value) for value in may] for parent, may in wanted.items()
-    }
+    values = {parent: [_value_of(parameters[parent], data[parent], value) for value in may] for parent, may in wanted}
     return parameter.when(values)
 
 
