@@ -217,6 +217,24 @@ def test_disk_full_leaves_what_was_there(tmp_path, limit):
     assert "Not written: " in said or "could not write to" in said
 
 
+def test_a_store_that_is_taken_away_is_missed(tmp_path):
+    path = tmp_path / "run.db"
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
+    trial = optimizer.ask()
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
+        optimizer.tell(trial, 1.0)
+    new = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)  # another run, while the old one lives
+    assert new.ask().id == 0
+    with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
+        optimizer.tell(trial, 1.0)
+    new.close()
+    path.unlink()
+    (tmp_path / "moved.db").rename(path)
+    optimizer.tell(trial, 1.0)
+    assert dale.open(path).history[0].value == 1.0
+
+
 def test_a_store_moves_as_one_file(tmp_path, whole):
     shutil.copy(_written(tmp_path / "a.db", whole[0]), tmp_path / "b.db")
     with dale.Optimizer(BOUNDS, method=Uniform(), store=tmp_path / "b.db") as optimizer:

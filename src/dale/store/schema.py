@@ -36,7 +36,7 @@ TABLES = {
     problem TEXT NOT NULL,
     events INTEGER NOT NULL,
     checksum INTEGER NOT NULL
-) STRICT""",
+)""",
     "events": """CREATE TABLE events (
     number INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -45,7 +45,7 @@ TABLES = {
     time TEXT NOT NULL,
     content TEXT NOT NULL,
     checksum INTEGER NOT NULL
-) STRICT""",
+)""",
 }
 COLUMNS = "number, session, kind, trial, time, content, checksum"
 SAVE = "copy it away together with the files beside it before anything else, and take a backup of it or begin a new one"

@@ -67,13 +67,14 @@ class Sessions:
         self.own: set[int] = set()
         self._fd: int | None = None
 
-    def begin(self, session: int) -> None:
-        """Begin to be alive."""
+    def begin(self, session: int) -> bool:
+        """Begin to be alive under a number; False where it is another's, of a store that was deleted under it."""
         if self._fd is None:
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _lock(self._fd, session):
-            raise OSError(f"session {session} is locked by another process")
+        if session in self.own or not _lock(self._fd, session):
+            return False
         self.own.add(session)
+        return True
 
     def end(self, session: int, *, tidy: bool) -> None:
         """Be gone; the last one removes the file, if it may ``tidy`` up: no other process can begin meanwhile."""

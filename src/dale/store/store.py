@@ -64,6 +64,7 @@ class Store:
         self._sessions = sessions_of(path)
         with reported(path, "open"):
             self._connection = connect(path, "rw")
+            self._file = _identity(path)
             self._session = self._begin_session()
         self._end = weakref.finalize(self, _end, self._connection, self._sessions, self._session, self._process)
 
@@ -155,8 +156,10 @@ class Store:
         start, self._session = self._mark, 0
         try:
             self._begin()
-            self._session = 1 + sum(event.kind is Kind.OPEN for event in self._news())
-            self._sessions.begin(self._session)
+            session = 1 + max((event.session for event in self._news()), default=0)
+            while not self._sessions.begin(session):
+                session += 1
+            self._session = session
             self._append(Kind.OPEN, None, {**worker(), "versions": versions()})
             self._connection.execute("COMMIT")
         except BaseException:
@@ -174,6 +177,11 @@ class Store:
             raise StoreError(
                 f"{self.path} was opened by process {self._process} and cannot be used by its child {os.getpid()}; "
                 "make a new Optimizer with the same store there"
+            )
+        if _identity(self.path) != self._file:  # SQLite would go on writing to where nobody finds it
+            raise StoreError(
+                f"{self.path} was deleted, moved or replaced while it was open; put it back to go on, or take what is "
+                "known from history"
             )
 
 
@@ -225,6 +233,15 @@ def checked_path(path: Any) -> Path:
     if not isinstance(text, str) or not text or "://" in text or text == ":memory:":
         raise ValueError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
     return Path(text).resolve()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is that has this name."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def worker() -> dict[str, Any]:
