@@ -224,12 +224,8 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
     path.rename(tmp_path / "moved.db")
     with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
         optimizer.tell(trial, 1.0)
-    new = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)  # another run, while the old one lives
-    assert new.ask().id == 0
-    with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
-        optimizer.tell(trial, 1.0)
-    new.close()
-    path.unlink()
+    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):  # or its log would be taken for a new one's
+        dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
     (tmp_path / "moved.db").rename(path)
     optimizer.tell(trial, 1.0)
     assert dale.open(path).history[0].value == 1.0

@@ -71,6 +71,12 @@ def connect(path: Path, mode: Literal["ro", "rw", "rwc", "ro&immutable=1"]) -> s
 
 def create(path: Path, problem: dict[str, Any]) -> None:
     """Make a store, whole from the moment it is there; nothing is done where another process was faster."""
+    log = Path(f"{path}-wal")
+    if log.exists() and not path.exists():  # asked in this order, it is not the log of one that was made just now
+        raise StoreError(
+            f"there is no {path}, but {log.name} of one that was deleted or moved away, which would become part of a "
+            f"new one; put the file back to go on with it, or delete {log.name} too to begin a new run"
+        )
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
     with reported(path, "make"):
         try:
