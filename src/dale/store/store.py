@@ -73,14 +73,14 @@ class Store:
         """A change of the run, all of it or nothing; gives what has happened since the last one."""
         self._check_usable()
         before = self._mark, dict(self._owners)
-        with reported(self.path, "write to"):
-            self._begin()
-        self.writing = True
+        self._unsaved: list[str] = []
         try:
             with reported(self.path, "read"):
+                self._begin()
+                self.writing = True
                 news = self._news()
             yield news
-            with reported(self.path, "write to"):
+            with self._saved():
                 self._connection.execute("COMMIT")
         except BaseException:
             self._mark, self._owners = before
@@ -92,11 +92,9 @@ class Store:
     def write(self, kind: Kind, trial: Trial) -> None:
         """Append an event about a trial; inside a transaction."""
         content = content_of(kind, trial, self._space)
-        try:
-            with reported(self.path, "write to"):
-                self._append(kind, trial.id, content)
-        except StoreError as error:
-            raise StoreError(f"{error}. Not written: {kind} of trial {trial.id}, {as_json(content)}") from error
+        self._unsaved.append(f"{kind} of trial {trial.id}, {as_json(content)}")
+        with self._saved():
+            self._append(kind, trial.id, content)
 
     def orphan(self) -> int | None:
         """The first pending trial whose process is gone; inside a transaction."""
@@ -133,8 +131,19 @@ class Store:
         else:
             self._owners.pop(event.trial, None)
 
+    @contextlib.contextmanager
+    def _saved(self) -> Iterator[None]:
+        """Writing; an error says what could not be written, for it may have been expensive."""
+        try:
+            with reported(self.path, "write to"):
+                yield
+        except StoreError as error:
+            more = f"; and {len(self._unsaved) - MOST_SHOWN} more" if len(self._unsaved) > MOST_SHOWN else ""
+            raise StoreError(f"{error}. Not written: {'; '.join(self._unsaved[:MOST_SHOWN])}{more}") from error
+
     def _begin(self) -> None:
         """Take the write lock, as soon as others let go of it."""
+        self._roll_back()  # of what Ctrl-C has cut off
         patient_until = time.monotonic() + PATIENCE
         while True:
             try:
