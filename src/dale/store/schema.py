@@ -163,12 +163,17 @@ def events_after(connection: sqlite3.Connection, mark: Mark, path: Path) -> tupl
 
 
 def append(connection: sqlite3.Connection, event: Event, mark: Mark) -> Mark:
-    """Write an event after a mark; the mark after it."""
+    """Write an event after a mark; the mark after it, which ``commit`` counts."""
     row = (event.number, event.session, str(event.kind), event.trial, event.time, as_json(event.content))
     checksum = checksum_of(row, mark.checksum)
     connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum))
-    connection.execute("UPDATE run SET events = ?, checksum = ?", (event.number, checksum))
     return Mark(event.number, checksum)
+
+
+def commit(connection: sqlite3.Connection, mark: Mark) -> None:
+    """End a transaction, with the count of all events, where some were written."""
+    connection.execute("UPDATE run SET events = :number, checksum = :checksum WHERE events <> :number", mark._asdict())
+    connection.execute("COMMIT")
 
 
 def checksum_of(row: tuple[Any, ...], before: int) -> int:

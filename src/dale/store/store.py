@@ -30,7 +30,7 @@ from dale.space import Space
 from dale.store.place import doubtful
 from dale.store.plain import as_json
 from dale.store.problem import MOST_SHOWN, differences
-from dale.store.schema import Mark, append, check, connect, create, events_after, reported
+from dale.store.schema import Mark, append, check, commit, connect, create, events_after, reported
 from dale.store.sessions import Sessions, sessions_of
 from dale.store.trials import Event, Kind, content_of
 from dale.trial import Trial
@@ -73,7 +73,7 @@ class Store:
         """A change of the run, all of it or nothing; gives what has happened since the last one."""
         self._check_usable()
         before = self._mark, dict(self._owners)
-        self._unsaved: list[str] = []
+        self._unsaved: list[tuple[Kind, int, dict[str, Any]]] = []
         try:
             with reported(self.path, "read"):
                 self._begin()
@@ -81,7 +81,7 @@ class Store:
                 news = self._news()
             yield news
             with self._saved():
-                self._connection.execute("COMMIT")
+                commit(self._connection, self._mark)
         except BaseException:
             self._mark, self._owners = before
             self._roll_back()
@@ -92,7 +92,7 @@ class Store:
     def write(self, kind: Kind, trial: Trial) -> None:
         """Append an event about a trial; inside a transaction."""
         content = content_of(kind, trial, self._space)
-        self._unsaved.append(f"{kind} of trial {trial.id}, {as_json(content)}")
+        self._unsaved.append((kind, trial.id, content))
         with self._saved():
             self._append(kind, trial.id, content)
 
@@ -138,8 +138,9 @@ class Store:
             with reported(self.path, "write to"):
                 yield
         except StoreError as error:
-            more = f"; and {len(self._unsaved) - MOST_SHOWN} more" if len(self._unsaved) > MOST_SHOWN else ""
-            raise StoreError(f"{error}. Not written: {'; '.join(self._unsaved[:MOST_SHOWN])}{more}") from error
+            lost = [f"{kind} of trial {trial}, {as_json(content)}" for kind, trial, content in self._unsaved]
+            more = f"; and {len(lost) - MOST_SHOWN} more" if len(lost) > MOST_SHOWN else ""
+            raise StoreError(f"{error}. Not written: {'; '.join(lost[:MOST_SHOWN])}{more}") from error
 
     def _begin(self) -> None:
         """Take the write lock, as soon as others let go of it."""
@@ -170,7 +171,7 @@ class Store:
                 session += 1
             self._session = session
             self._append(Kind.OPEN, None, {**worker(), "versions": versions()})
-            self._connection.execute("COMMIT")
+            commit(self._connection, self._mark)
         except BaseException:
             self._sessions.end(self._session, tidy=False)
             self._roll_back()
