@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,7 @@ def main(what, store, *rest):
                 trial = optimizer.ask()
                 with begun.open("a") as file:
                     file.write(f"{trial.id}\n")
+                time.sleep(0.005)
                 optimizer.tell(trial, valley(trial.x))
                 with told.open("a") as file:
                     file.write(f"{trial.id} {valley(trial.x).hex()}\n")
