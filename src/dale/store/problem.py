@@ -35,6 +35,12 @@ def problem_of(space: Space, seed: int | None, method: Any, noise: float | None,
 def differences(stored: Any, given: Any, path: str = "") -> Iterator[str]:
     """What differs between two problems, in words; the order in which parameters were written does not count."""
     if isinstance(stored, Mapping) and isinstance(given, Mapping):
+        names = stored.get("object"), given.get("object")
+        if (
+            all(isinstance(name, str) for name in names) and names[0] != names[1]
+        ):  # what they are made of differs anyway
+            yield f"{path} is {names[0]} in the store and {names[1]} here"
+            return
         for key in [*stored, *(k for k in given if k not in stored)]:
             if key != "seed" or given.get(key, NOT_THERE) is not None:
                 inner = key if not path else f"{path}.{key}"
@@ -131,7 +137,7 @@ def _constraint(constraint: Any) -> Any:
 def _said(data: Any) -> str:
     """Data as an error shows them."""
     if data is NOT_THERE:
-        return "not there"
+        return "absent"
     if isinstance(data, list):
         return f"[{', '.join(map(_said, data))}]"
     if isinstance(data, Mapping) and "kind" in data:
