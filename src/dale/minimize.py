@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from time import monotonic
@@ -51,6 +52,7 @@ def minimize(
     n_parallel: int | None = None,
     executor: Any = None,
     timeout: float | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -87,6 +89,8 @@ def minimize(
         executor: Any ``concurrent.futures.Executor`` to evaluate in instead; it is not shut down.
         timeout: Seconds for each evaluation: its process is then ended, and its trial fails. Not with an executor,
             whose workers cannot be stopped from here.
+        store: Path of a file that keeps the run, whatever happens. The same line run again goes on where it ended: what
+            is in the file counts towards the budget, and ``x0`` and ``y0`` are in it already.
 
     Returns:
         The best point and all that was learnt; Ctrl-C and SIGTERM return it early, a second one ends at once.
@@ -108,9 +112,10 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     workers = evaluator(fun, n_parallel, executor, timeout)
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints)
-    given = _begin(optimizer, x0, y0)
-    with Signals() as signals:
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store)
+    with optimizer.together():
+        given = [] if optimizer.history else _begin(optimizer, x0, y0)
+    with optimizer, Signals() as signals:
         with Progress(rules.budget, progress) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
@@ -163,13 +168,14 @@ def _run(
     As many trials are out as the workers take; in a serial run that is one. A run that has reached its target ends at
     once; else all that has begun is waited for, and then the rules are asked again.
     """
-    begun = done = 0
+    begun = done = optimizer.n_evaluated  # by an earlier run on the same store
     while not rules.reached(optimizer):
         late = monotonic() >= rules.deadline
         if late:
             begun -= workers.cancel()
         until = math.inf if late else rules.deadline
         if workers.n_out < workers.n_parallel:
+            begun = max(begun, optimizer.n_evaluated + workers.n_out)  # others may work on the store too
             asked = BROKEN if workers.broken else _ask(optimizer, given, rules, begun)
             if isinstance(asked, Trial):
                 signals.check()
