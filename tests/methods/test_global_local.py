@@ -331,7 +331,7 @@ class TestSkewedValues:
 class TestWhoseTurnItIs:
     def keeps_on(self, promise, sources, promised=0.0, certain=False, n=OPENING * 2):
         trials = tuple(SimpleNamespace(reason=Reason(source), retry=False) for source in sources)
-        history = SimpleNamespace(X=np.zeros((n, 2)), dimension=2, trials=trials)
+        history = SimpleNamespace(X=np.zeros((n, 2)), n_parameters=2, trials=trials)
         return GlobalLocal()._keeps_on((0, SimpleNamespace(promise=promise, certain=certain)), promised, history)
 
     def test_a_step_that_promises_enough_is_taken(self):

@@ -105,9 +105,8 @@ def test_more_failures_more_caution():
 def test_what_is_inactive_does_not_move(target):
     X, y, C = situation()
     resting = np.array([[True, False]])
-    rounding = Rounding(
-        lambda A: A, np.ones(2, bool), np.ones(2, bool), np.zeros(2), lambda A: resting.repeat(len(A), 0)
-    )
+    everything, nothing = np.ones(2, bool), np.zeros(2)
+    rounding = Rounding(2, lambda A: A, everything, everything, nothing, lambda A: resting.repeat(len(A), 0))
     taken = step(X, y, C, target=target, rounding=rounding)
     assert taken.point[1] == X[0, 1]
     assert taken.point[0] != X[0, 0]

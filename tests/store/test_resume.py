@@ -61,7 +61,9 @@ def test_cut_anywhere_it_proposes_what_it_would_have(tmp_path, objective, space)
     assert same_runs(dale.open(tmp_path / "run.db", space).history, whole)
 
 
-@pytest.mark.parametrize("method", [dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo()], ids=["paper", "ei", "imgpo"])
+@pytest.mark.parametrize(
+    "method", [dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo()], ids=["paper", "ei", "imgpo"]
+)
 def test_every_method_goes_on_as_it_would_have(tmp_path, method):
     whole = uninterrupted(12, valley, BOUNDS, method=method).history
     for k in (4, 9, 12):
