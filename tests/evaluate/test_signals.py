@@ -20,6 +20,16 @@ REPETITIONS = 50 if FULL else 4
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
+
+@pytest.fixture(autouse=True)
+def in_the_foreground():
+    """Those of a foreground process: in the background of a shell SIGINT is ignored, and minimize leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGTERM, before[1])
+
+
 # Forks a run, signals it at a random moment and prints what came of it, so often as told.
 DRIVER = """
 import json, os, random, signal, sys, time
