@@ -10,13 +10,15 @@ user's params --space--> unit cube --history--> (X, y)
                                        |
                                     search     (a function and a box; knows no GP)
                                        |
-                             proposal + its reason --space--> user's params --> evaluation --> history
+                             proposal + its reason --space--> user's params --> evaluation --> history, store
 """
 
 from dale import methods
-from dale.errors import Retry, SpaceError, SpaceExhausted, TrialError
+from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
+from dale.run import Run
+from dale.run import open_run as open  # noqa: A004 (always called dale.open)
 from dale.space import Choice, Float, Int, Space
 from dale.trial import Evaluation, LocalMinimum, Reason, Result, Trial
 
@@ -32,12 +34,16 @@ __all__ = [
     "Reason",
     "Result",
     "Retry",
+    "Run",
     "Space",
     "SpaceError",
     "SpaceExhausted",
+    "StoreError",
+    "StoreWarning",
     "Trial",
     "TrialError",
     "__version__",
     "methods",
     "minimize",
+    "open",
 ]

@@ -12,6 +12,17 @@ class TrialError(ValueError):
     """A trial that is unknown, was told before with another value, or is told other constraints than those before."""
 
 
+class StoreError(RuntimeError):
+    """A run on disk that cannot be opened, read or written, or that is another problem's; the file is left as it is.
+
+    No ``ValueError``, for the point that was being told is not to blame.
+    """
+
+
+class StoreWarning(UserWarning):
+    """A store in a place where it may be damaged."""
+
+
 class Retry(RuntimeError):
     """For an objective to raise when the machine is at fault and not the point: ``raise dale.Retry("the node died")``.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import traceback
+import os
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dale.errors import Retry, SpaceExhausted, TrialError
+from dale.errors import SpaceExhausted, TrialError
+from dale.evaluate import Evaluator, Outcome, Signals, evaluator, next_ended
 from dale.methods import Method
 from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
@@ -19,7 +20,17 @@ from dale.space import is_table, points_of, rows_of
 from dale.trial import Evaluation, Result, Source, State, Trial
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
-EXHAUSTED, OUT_OF_TIME, CONVERGED = 4, 5, 6
+EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
+MESSAGES = {
+    BUDGET_SPENT: "The budget is spent",
+    TARGET_REACHED: "The target is reached",
+    STOPPED: "Stopped by the callback",
+    EXHAUSTED: "Every point of the space has been evaluated",
+    OUT_OF_TIME: "The time limit is reached",
+    CONVERGED: "Converged: nothing left promises more than the tolerance",
+    BROKEN: "No more could be evaluated",
+}
+UNPLANNED = (STOPPED, BROKEN)
 
 
 def minimize(
@@ -38,6 +49,10 @@ def minimize(
     time_limit: float | None = None,
     tolerance: float | None = None,
     constraints: Any = None,
+    n_parallel: int | None = None,
+    executor: Any = None,
+    timeout: float | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Minimise ``fun`` over a space.
 
@@ -59,7 +74,7 @@ def minimize(
         target: A value that is good enough: the run stops when it is reached.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
         time_limit: Seconds for the run: after them no point is asked for. An evaluation that has begun is not cut short
-            (the name ``timeout`` is kept for a limit on each evaluation).
+            (``timeout`` is the limit for each evaluation).
         tolerance: The run stops when nothing left promises more than this, in units of the objective, neither near the
             best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
             there may always be a hole where nobody has looked, so the global model hardly promises less. None never
@@ -68,9 +83,17 @@ def minimize(
             ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
             or numbers that are at most 0 there; one of them or a sequence. What is known only after an evaluation is
             returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
+        n_parallel: Number of evaluations at once; as soon as one ends, the next is proposed, so a run depends on the
+            order in which they end. More than 1 without an executor, or a ``timeout``, gives each evaluation a fresh
+            process: what crashes there fails its trial and no more. None for 1, or for the workers of the executor.
+        executor: Any ``concurrent.futures.Executor`` to evaluate in instead; it is not shut down.
+        timeout: Seconds for each evaluation: its process is then ended, and its trial fails. Not with an executor,
+            whose workers cannot be stopped from here.
+        store: Path of a file that keeps the run, whatever happens. The same line run again goes on where it ended: what
+            is in the file counts towards the budget, and ``x0`` and ``y0`` are in it already.
 
     Returns:
-        The best point and all that was learnt; Ctrl-C returns it early.
+        The best point and all that was learnt; Ctrl-C and SIGTERM return it early, a second one ends at once.
 
     Examples:
         >>> import dale
@@ -78,44 +101,112 @@ def minimize(
         >>> bool(result.fun < 1e-12)
         True
     """
-    budget = _check_budget(budget)
-    target = _check_target(target)
-    tolerance = None if tolerance is None else check_tolerance(tolerance)
-    deadline = monotonic() + _check_time_limit(time_limit)
+    rules = _Rules(
+        budget=_check_budget(budget),
+        target=_check_target(target),
+        tolerance=None if tolerance is None else check_tolerance(tolerance),
+        deadline=monotonic() + _check_time_limit(time_limit),
+    )
     if not callable(fun):
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints)
-    given = _begin(optimizer, x0, y0)
-    status, message = BUDGET_SPENT, "The budget is spent"
-    with Progress(budget, progress) as line:
-        try:
-            for number in range(budget):
-                if _reached(target, optimizer):
-                    break
-                if monotonic() >= deadline:
-                    status, message = OUT_OF_TIME, "The time limit is reached"
-                    break
-                if tolerance is not None and optimizer.converged(tolerance):
-                    status, message = CONVERGED, "Converged: nothing left promises more than the tolerance"
-                    break
-                trial = _evaluate(fun, optimizer, given[number] if number < len(given) else optimizer.ask())
-                line.update(number + 1, trial, optimizer.best_value)
-                if callback is not None:
-                    callback(optimizer.result())
-            if _reached(target, optimizer):
-                status, message = TARGET_REACHED, "The target is reached"
-        except SpaceExhausted:
-            status, message = EXHAUSTED, "Every point of the space has been evaluated"
-        except StopIteration:
-            status, message = STOPPED, "Stopped by the callback"
-        except KeyboardInterrupt:
-            status, message = STOPPED, "Interrupted"
-    result = optimizer.result()
-    if result.x is not None or status == STOPPED:
-        result.update(status=status, message=message, success=status != STOPPED)
+    workers = evaluator(fun, n_parallel, executor, timeout)
+    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store)
+    with optimizer.together():
+        given = [] if optimizer.history else _begin(optimizer, x0, y0)
+    with optimizer, Signals() as signals:
+        with Progress(rules.budget, progress) as line, workers:
+            try:
+                status = _run(optimizer, given, rules, workers, signals, line, callback)
+                message = MESSAGES[status] + (f": {workers.broken}" if status == BROKEN else "")
+            except StopIteration:
+                status, message = STOPPED, MESSAGES[STOPPED]
+            except KeyboardInterrupt:
+                if signals.at_once:
+                    raise
+                status, message = STOPPED, signals.message
+            for trial, outcome in workers.ended():  # by the way; the others are taken back
+                _tell(optimizer, trial, outcome)
+        result = optimizer.result()
+    if status == BROKEN and not any(_is_evaluated(t) for t in result.history):
+        raise RuntimeError(message)  # nothing is lost by saying so
+    if signals.seen is not None:
+        status, message = STOPPED, signals.message
+    if result.x is not None or status in UNPLANNED:
+        result.update(status=status, message=message, success=status not in UNPLANNED)
     return result
+
+
+class _Rules(NamedTuple):
+    """When to stop."""
+
+    budget: int
+    target: float | None
+    tolerance: float | None
+    deadline: float  # on the clock of ``monotonic``
+
+    def reached(self, optimizer: Optimizer) -> bool:
+        """Whether a value is good enough."""
+        if self.target is None:
+            return False
+        value = optimizer.best_value
+        return value is not None and value <= self.target
+
+
+def _run(
+    optimizer: Optimizer,
+    given: list[Trial],
+    rules: _Rules,
+    workers: Evaluator,
+    signals: Signals,
+    line: Progress,
+    callback: Callable[[Result], Any] | None,
+) -> int:
+    """Ask, evaluate, tell (Alg. 1) until a rule says stop, and return which: the status of the result.
+
+    As many trials are out as the workers take; in a serial run that is one. A run that has reached its target ends at
+    once; else all that has begun is waited for, and then the rules are asked again.
+    """
+    begun = done = optimizer.n_evaluated  # by an earlier run on the same store
+    while not rules.reached(optimizer):
+        late = monotonic() >= rules.deadline
+        if late:
+            begun -= workers.cancel()
+        until = math.inf if late else rules.deadline
+        if workers.n_out < workers.n_parallel:
+            begun = max(begun, optimizer.n_evaluated + workers.n_out)  # others may work on the store too
+            asked = BROKEN if workers.broken else _ask(optimizer, given, rules, begun)
+            if isinstance(asked, Trial):
+                signals.check()
+                workers.submit(asked)
+                begun += 1
+                if workers.n_out < workers.n_parallel:
+                    until = -math.inf  # others are idle: only see what has ended meanwhile
+            elif workers.n_out == 0:
+                return asked
+        ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_ended(workers, signals, until)]
+        for trial in ended:
+            done += 1
+            line.update(done, trial, optimizer.best_value)
+            if callback is not None:
+                with signals.let_in():
+                    callback(optimizer.result())
+    return TARGET_REACHED
+
+
+def _ask(optimizer: Optimizer, given: list[Trial], rules: _Rules, begun: int) -> Trial | int:
+    """The next trial, or why there is none."""
+    if begun >= rules.budget:
+        return BUDGET_SPENT
+    if monotonic() >= rules.deadline:
+        return OUT_OF_TIME
+    if rules.tolerance is not None and optimizer.converged(rules.tolerance):
+        return CONVERGED
+    try:
+        return given[begun] if begun < len(given) else optimizer.ask()
+    except SpaceExhausted:
+        return EXHAUSTED
 
 
 def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
@@ -151,20 +242,11 @@ def _is_list_of_points(x0: Any) -> bool:
     return isinstance(x0, list | tuple) and len(x0) > 0 and isinstance(x0[0], Mapping | list | tuple | np.ndarray)
 
 
-def _reached(target: float | None, optimizer: Optimizer) -> bool:
-    value = optimizer.best_value
-    return target is not None and value is not None and value <= target
-
-
-def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Trial:
-    """Run the objective on a copy of the point, and tell. What is no value fails the trial and not the run."""
-    params = trial.params.copy() if isinstance(trial.params, np.ndarray) else dict(trial.params)
-    try:
-        value = fun(params)
-    except StopIteration:
-        raise RuntimeError("the objective raised StopIteration; only the callback may stop a run with it") from None
-    except Exception as error:
-        return optimizer.fail(trial, traceback.format_exc(), retry=isinstance(error, Retry))
+def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
+    """Tell what came of an evaluation. What is no value fails the trial and not the run."""
+    if outcome.error is not None:
+        return optimizer.fail(trial, outcome.error, retry=outcome.retry)
+    value = outcome.value
     told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
         return optimizer.tell(trial, told)
@@ -176,6 +258,11 @@ def _evaluate(fun: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> 
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
         return optimizer.fail(trial, f"the objective returned {value!r}{why}")
+
+
+def _is_evaluated(trial: Trial) -> bool:
+    """Whether the objective has run on it, and not before this run."""
+    return trial.state is not State.PENDING and not trial.retry and trial.reason.source is not Source.KNOWN
 
 
 def _check_budget(budget: Any) -> int:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence, Sized
+import os
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from numbers import Integral, Real
 from threading import RLock
 from typing import Any, Literal, NamedTuple, overload
@@ -28,6 +30,7 @@ from dale.methods.standardise import Scale
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
+from dale.store import Event, Kind, Store, open_store, problem_of, replayed
 from dale.threads import one_blas_thread
 from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point
 
@@ -57,6 +60,8 @@ class Optimizer:
         method: A method of ``dale.methods``; None for the default.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
         constraints: On the inputs, never violated by a proposal: what ``minimize`` takes.
+        store: Path of a file that keeps the run. Where it is there already, the run goes on: what is in it is in
+            ``history``, and trials that were asked and never told by a process that is gone are asked again, first.
     """
 
     def __init__(
@@ -67,28 +72,66 @@ class Optimizer:
         method: Method | None = None,
         noise: float | Literal["auto"] = "auto",
         constraints: Any = None,
+        store: str | os.PathLike[str] | None = None,
     ) -> None:
         self.space: Space = as_space(space)
-        self.seed = check_seed(seed)
+        seed = None if seed is None else check_seed(seed)
         if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
         self.method: Method = method if method is not None else default()
-        free = self.space.continuous
-        space = self.space
-        varying = sum(p.width > 0 for p in space.parameters.values())
-        rounding = Rounding(varying, space.snap_all, free, space.ordered, space.cells, space.active)
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = _check_noise(None if noise == "auto" else noise)
         self.constraints: Constraints | None = as_constraints(constraints, self.space)
         if self.constraints is not None:
             self._check_method("constraints on the inputs")
-        self._ledger = Ledger(self.space.dimension, None if free.all() else rounding, usual, self._inputs())
+        self._usual_noise, self._allowed_inputs = usual, self._inputs()
+        self._start_over()
+        self._lock = RLock()
+        self._store: Store | None = None
+        if store is None:
+            self.seed = check_seed(seed)
+            return
+        self._store = open_store(store, self.space, problem_of(self.space, seed, self.method, usual, constraints))
+        self.seed = self._store.seed
+        with self.together():
+            pass  # which reads what is there
+
+    def _start_over(self, trials: Sequence[Trial] = ()) -> None:
+        """Begin with some trials, and remember nothing else."""
+        space, free = self.space, self.space.continuous
+        varying = sum(p.width > 0 for p in space.parameters.values())
+        rounding = Rounding(varying, space.snap_all, free, space.ordered, space.cells, space.active)
+        self._ledger = Ledger(
+            space.dimension, None if free.all() else rounding, self._usual_noise, self._allowed_inputs
+        )
+        for trial in trials:
+            self._ledger.write(trial)
         self._memory = Memory()
         self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
-        self._lock = RLock()
+
+    @property
+    def store(self) -> str | None:
+        """Path of the file that keeps the run; None if none does."""
+        return None if self._store is None else str(self._store.path)
+
+    def close(self) -> None:
+        """Let go of the store: what is pending may be asked by others. The end of the process does it too."""
+        if self._store is not None:
+            with self._lock:
+                self._store.close()
+
+    def __enter__(self) -> Optimizer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
+        if self._store is not None:
+            raise TypeError(
+                f"an optimizer with a store cannot be copied; make another one with store={self.store!r}: it goes on"
+            )
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -140,7 +183,7 @@ class Optimizer:
             noise: Standard deviation of the error in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, as many for each trial.
         """
-        with self._lock:
+        with self.together():
             known = self._find(trial)
             told = self._check(value, noise, constraints)
             if known.state is State.TOLD:
@@ -161,7 +204,7 @@ class Optimizer:
         """
         if not isinstance(retry, bool | np.bool_):
             raise TypeError(f"retry must be True or False, got {retry!r}")
-        with self._lock:
+        with self.together():
             known = self._find(trial)
             if known.state is State.TOLD:
                 raise TrialError(
@@ -171,9 +214,8 @@ class Optimizer:
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
-        with self._lock:
-            told = self._check(value, noise, constraints)
-            return self.tell(self._give(params, Source.KNOWN), **vars(told))
+        with self.together():
+            return self._give(params, Source.KNOWN, self._check(value, noise, constraints))
 
     def add_all(
         self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
@@ -202,7 +244,7 @@ class Optimizer:
         points, values = points_of(rows, self.space), values_of(rows, value)
         errors: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise)
         limits = list(zip(*(values_of(rows, name) for name in constraints), strict=True)) or [()] * len(rows)
-        with self._lock:
+        with self.together():
             told = [
                 None if number is None or None in others else self._check_row(i, number, error, others)
                 for i, (number, error, others) in enumerate(zip(values, errors, limits, strict=True), 1)
@@ -220,13 +262,35 @@ class Optimizer:
 
     def _add(self, params: Params, point: Vector, told: Evaluation | None, why: str) -> Trial:
         """A trial at a known point: told, or failed where nothing was."""
-        trial = self._record(params, point, Reason(Source.KNOWN), allowed=self._allows_params(params))
-        return self.fail(trial, why) if told is None else self.tell(trial, **vars(told))
+        error = why if told is None else None
+        return self._record(params, point, Reason(Source.KNOWN), told, error, allowed=self._allows_params(params))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several changes as one: with a store all of them are written or none, and no other process comes between."""
+        with self._lock:
+            if self._store is None or self._store.writing:
+                yield
+                return
+            before, version = tuple(self._ledger.trials), self._ledger.version
+            try:
+                with self._store.transaction() as news:
+                    self._replay(news)
+                    yield
+            except BaseException:
+                if self._ledger.version != version:
+                    self._start_over(before)
+                raise
 
     @property
     def history(self) -> tuple[Trial, ...]:
         """Every trial, in the order of the asks."""
         return tuple(self._ledger.trials)
+
+    @property
+    def n_evaluated(self) -> int:
+        """Number of trials told or failed, not counting values that were known before."""
+        return sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials)
 
     @property
     def best(self) -> Trial | None:
@@ -286,7 +350,7 @@ class Optimizer:
         return Result(
             x=None if best is None else np.array(best.x),
             fun=fun,
-            nfev=sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials),
+            nfev=self.n_evaluated,
             nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
             success=best is not None,
             status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
@@ -323,7 +387,10 @@ class Optimizer:
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
     def _ask(self) -> Trial:
-        with one_blas_thread(), self._lock:
+        with one_blas_thread(), self.together():
+            left = self._left_behind()
+            if left is not None:
+                return left
             failed = self._ledger.to_ask_again()
             if failed is not None:
                 return self._ask_again(failed)
@@ -336,6 +403,17 @@ class Optimizer:
             point, reason = self._distinct(self.space.snap(point), reason, seen, history.n_asked)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
+
+    def _left_behind(self) -> Trial | None:
+        """A trial that was asked by a process that is gone, and is now asked by this one: the very same."""
+        if self._store is None:
+            return None
+        number = self._store.orphan()
+        if number is None:
+            return None
+        left = self._ledger.trials[number]
+        self._store.write(Kind.TAKE, left)
+        return left
 
     def _ask_again(self, failed: Trial) -> Trial:
         """A new trial at the point of one that the machine failed, as if that had never been asked.
@@ -355,7 +433,7 @@ class Optimizer:
             "tell those that are out and take the result, or make the space larger"
         )
 
-    def _give(self, params: Any, source: Source) -> Trial:
+    def _give(self, params: Any, source: Source, told: Evaluation | None = None) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, point = self.space.read(params)
         allowed = self._allows_params(checked)
@@ -364,7 +442,7 @@ class Optimizer:
                 f"the constraints do not allow {describe_point(checked)}; leave the point out, or tell what is known "
                 "there with add(params, value)"
             )
-        return self._record(checked, point, Reason(source), allowed=allowed)
+        return self._record(checked, point, Reason(source), told, allowed=allowed)
 
     def _inputs(self) -> Inputs | None:
         """What the constraints on the inputs allow, in the cube."""
@@ -431,12 +509,36 @@ class Optimizer:
         """Whether they allow a point of the user's."""
         return self.constraints is None or self.constraints.allows(params)
 
-    def _record(self, params: Params, point: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
-        with self._lock:
+    def _record(
+        self,
+        params: Params,
+        point: Vector,
+        reason: Reason,
+        told: Evaluation | None = None,
+        error: str | None = None,
+        *,
+        allowed: bool = True,
+    ) -> Trial:
+        """A new trial: pending, or with what is known of it."""
+        state = State.TOLD if told is not None else State.PENDING if error is None else State.FAILED
+        with self.together():
             x, number = self.space.as_array(params), len(self._ledger.trials)
-            trial = Trial(number, params, x, point, reason, allowed=allowed)
-            self._ledger.write(trial)
+            trial = Trial(number, params, x, point, reason, state, error=error, allowed=allowed)
+            trial = trial if told is None else dataclasses.replace(trial, **vars(told))
+            self._write(Kind.ASK if state is State.PENDING else Kind.ADD, trial)
         return trial
+
+    def _write(self, kind: Kind, trial: Trial) -> None:
+        """To the store first: what cannot be kept has not happened."""
+        if self._store is not None:
+            self._store.write(kind, trial)
+        self._ledger.write(trial)
+
+    def _replay(self, events: Sequence[Event]) -> None:
+        for event in events:
+            trial = replayed(event, self._ledger.trials, self.space)
+            if trial is not None:
+                self._ledger.write(trial)
 
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """What is told, in proper types, if it is in order."""
@@ -470,7 +572,7 @@ class Optimizer:
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         changed = dataclasses.replace(trial, **changes)
-        self._ledger.write(changed)
+        self._write(Kind.TELL if changed.state is State.TOLD else Kind.FAIL, changed)
         return changed
 
     def _told(self) -> list[Trial]:

@@ -261,9 +261,9 @@ class Result(OptimizeResult):
         nfev: Number of evaluations, not counting values that were known before.
         nit: Number of proposals beyond the initial design.
         success: Whether the run ended as planned.
-        status: 0 budget spent, 1 target reached, 2 stopped by the callback or by Ctrl-C, 3 no finite value seen,
+        status: 0 budget spent, 1 target reached, 2 stopped by the callback, Ctrl-C or SIGTERM, 3 no finite value seen,
             4 every point of a finite space evaluated, 5 time limit reached, 6 converged: nothing left promises more
-            than the tolerance, 7 no feasible point found.
+            than the tolerance, 7 no feasible point found, 8 the executor broke, or no more processes could be started.
         message: The same in words.
         params: Best point as the objective takes it.
         x_iters: All told points, (n, d), in the user's units.

@@ -6,7 +6,7 @@ from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.parameter import Parameter
 from dale.space.space import Space, as_space
-from dale.space.table import is_table, points_of, rows_of, values_of
+from dale.space.table import is_table, points_of, rows_of, safe_cell, values_of
 
 __all__ = [
     "Choice",
@@ -20,5 +20,6 @@ __all__ = [
     "is_table",
     "points_of",
     "rows_of",
+    "safe_cell",
     "values_of",
 ]

@@ -55,7 +55,7 @@ class Choice(CanBeConditional):
         if not self.options:
             raise SpaceError("there are no options; wanted at least one, such as dale.Choice(['a', 'b'])")
         for k, option in enumerate(self.options):
-            first = self._position(option)
+            first = self.position(option)
             if first != k:
                 raise SpaceError(f"option {option!r} is there twice, at {first} and {k}; leave one of them out")
 
@@ -78,18 +78,18 @@ class Choice(CanBeConditional):
 
     def has(self, value: Any) -> bool:
         """Whether a value is one of the options."""
-        return self._position(value) is not None
+        return self.position(value) is not None
 
     def check(self, value: Any, name: str) -> Any:
         """The option that equals the value."""
-        k = self._position(value)
+        k = self.position(value)
         if k is None:
             raise SpaceError(f"{name} = {value!r} is none of its options {list(self.options)!r}; {self._hint(value)}")
         return self.options[k]
 
     def encode(self, value: Any) -> Vector:
         """Option to its place."""
-        k = self._position(value)
+        k = self.position(value)
         if k is None:
             raise SpaceError(f"{value!r} is none of the options {list(self.options)!r}; {self._hint(value)}")
         return self.place(k)
@@ -123,7 +123,7 @@ class Choice(CanBeConditional):
     def _in_a_row(self) -> bool:
         return self.ordered or self.cardinality <= 2
 
-    def _position(self, value: Any) -> int | None:
+    def position(self, value: Any) -> int | None:
         """Number of the option that equals the value; one by one, for options need not be hashable."""
         return next((k for k, option in enumerate(self.options) if _same(option, value)), None)
 

@@ -97,7 +97,7 @@ class Space:
 
     def check(self, params: Any) -> Params:
         """A point of the user's in its proper types, or an error that says what is wrong with it."""
-        return self._as_params(self._check(params))
+        return self.as_params(self._check(params))
 
     def encode(self, params: Any) -> Vector:
         """A point of the user's, checked, to the unit cube."""
@@ -109,14 +109,14 @@ class Space:
         point = np.full(self.dimension, REST)
         for name, value in values.items():
             point[self._columns[name]] = self.parameters[name].encode(value)
-        return self._as_params(values), frozen(point)
+        return self.as_params(values), frozen(point)
 
     def decode(self, point: Vector) -> Params:
         """A point of the unit cube to what the objective takes."""
         values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
         for name in inactive(values, self.conditions):
             del values[name]
-        return self._as_params(values)
+        return self.as_params(values)
 
     def as_array(self, params: Params) -> Vector:
         """A point as an array in the user's order and units; of objects, as they are, where one is of options.
@@ -191,7 +191,8 @@ class Space:
         slopes = [s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].slope(values[n]) for n in self.names)]
         return cube_hessian[np.ix_(columns, columns)] * np.outer(slopes, slopes)
 
-    def _as_params(self, values: dict[str, Any]) -> Params:
+    def as_params(self, values: dict[str, Any]) -> Params:
+        """Values by name, in their proper types, as the objective takes them."""
         return NamedParams(values) if self.named else self.as_array(values)
 
     def _check(self, params: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ No library of data frames is imported: what has ``columns`` and gives one by its
 import csv
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -21,6 +22,7 @@ from dale.space.space import Space
 from dale.trial import Params
 
 Row = Mapping[str, Any]
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes, or that has been made safe
 
 
 def is_table(data: Any) -> bool:
@@ -42,6 +44,23 @@ def rows_of(table: Any) -> list[Row]:
             f"got {table!r}"
         )
     return list(table)
+
+
+def safe_cell(value: Any) -> str:
+    """A value as a cell of a CSV file that no program takes for a formula; ``rows_of`` and the rest read it back.
+
+    Numbers stay numbers, to the last bit. Text that begins like a formula gets an apostrophe, as spreadsheets have it,
+    and so does text that would be mistaken for it.
+    """
+    if value is None:
+        return "None"
+    text = str(value)
+    return f"'{text}" if FORMULA.match(text) and isinstance(_number(text), str) else text
+
+
+def _without_apostrophe(cell: str) -> str:
+    """The text that was made safe."""
+    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell[1:]) else cell
 
 
 def points_of(rows: Sequence[Row], space: Space) -> list[tuple[Params, Vector]]:
@@ -86,7 +105,7 @@ _MISSING = object()
 def _rows_of_file(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
-        names = [name.strip() for name in next(reader, [])]
+        names = [_without_apostrophe(name.strip()) for name in next(reader, [])]
         _check_names(names, str(path))
         rows = [row for row in reader if any(cell.strip() for cell in row)]
     for number, row in enumerate(rows, 1):
@@ -133,7 +152,9 @@ def _option(cell: Any, choice: Choice) -> Any:
         return cell
     if _is_empty(cell):
         return None if choice.has(None) else _MISSING
-    written = [option for option in choice.options if str(option) == str(cell)]
+    texts = {str(cell), _without_apostrophe(str(cell))}
+    written = [option for option in choice.options if str(option) in texts]
+    written = written or [option for option in choice.options if str(option).strip() in texts]
     written = written or [option for option in choice.options if _is_number(option) and option == _number(cell)]
     if len(written) > 1:
         raise SpaceError(f"{cell!r} may be any of {written!r}; give a data frame or mappings with the right types")

@@ -1,0 +1,67 @@
+"""Who runs the objective: this process, a fresh one for each evaluation, or any executor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+from time import monotonic
+from typing import Any
+
+from dale.evaluate.evaluator import Evaluator
+from dale.evaluate.here import Here
+from dale.evaluate.outcome import Outcome
+from dale.evaluate.signals import Signals
+from dale.trial import Trial
+
+__all__ = ["Evaluator", "Outcome", "Signals", "evaluator", "next_ended"]
+
+
+def evaluator(fun: Callable[[Any], Any], n_parallel: Any, executor: Any, timeout: Any) -> Evaluator:
+    """Who evaluates, for these arguments of ``minimize``."""
+    n, seconds = _check_n_parallel(n_parallel), _check_timeout(timeout)
+    # Not every run needs the modules of the standard library that these import.
+    if executor is not None:
+        from dale.evaluate.executor import InExecutor
+
+        if seconds is not None:
+            raise ValueError(
+                f"got timeout={timeout!r} and an executor, whose workers cannot be stopped from here; leave the "
+                "executor out, so that each evaluation has a process of its own, or let the objective watch its time"
+            )
+        return InExecutor(fun, executor, n)
+    if n in (None, 1) and seconds is None:
+        return Here(fun)
+    from dale.evaluate.process import InProcesses
+
+    return InProcesses(fun, n or 1, math.inf if seconds is None else seconds)
+
+
+def next_ended(workers: Evaluator, signals: Signals, until: float) -> list[tuple[Trial, Outcome]]:
+    """What has ended, as soon as something has or the time has come."""
+    while True:
+        with signals.let_in():
+            workers.wait(max(until - monotonic(), 0.0))
+        ended = workers.ended()
+        if ended or monotonic() >= until:
+            return ended
+
+
+def _check_n_parallel(n: Any) -> int | None:
+    if n is None:
+        return None
+    if isinstance(n, bool) or not isinstance(n, Integral):
+        raise TypeError(f"n_parallel must be a positive integer or None, got {n!r}")
+    if n < 1:
+        raise ValueError(f"n_parallel must be at least 1, got {n!r}; it is the number of evaluations at once")
+    return int(n)
+
+
+def _check_timeout(seconds: Any) -> float | None:
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(f"timeout must be a number of seconds or None, got {seconds!r}")
+    if not float(seconds) > 0:
+        raise ValueError(f"timeout must be positive, got {seconds!r}; it is the limit in seconds for each evaluation")
+    return float(seconds)

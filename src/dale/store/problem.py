@@ -1,0 +1,147 @@
+"""What a run is about, as plain data: the space, the seed, the method, the noise and the constraints.
+
+A store belongs to one problem. Callables cannot be stored: of a constraint its qualified name is kept, so a function
+that was edited and kept its name is not noticed, and neither is another objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scipy.optimize import LinearConstraint, NonlinearConstraint
+
+from dale.errors import StoreError
+from dale.space import Choice, Float, Int, Parameter, Space
+from dale.store.plain import as_json, described, plain, restored
+
+MOST_SHOWN = 5  # differences that an error lists
+NOT_THERE = object()
+
+KINDS: dict[str, Callable[..., Parameter]] = {"Float": Float, "Int": Int}
+
+
+def problem_of(space: Space, seed: int | None, method: Any, noise: float | None, constraints: Any) -> dict[str, Any]:
+    """A problem as plain data; a seed of None is one that is yet to be taken."""
+    return {
+        "space": space_data(space),
+        "seed": seed,
+        "method": plain(method),
+        "noise": "auto" if noise is None else noise,
+        "constraints": [_constraint(c) for c in _each(constraints)],
+    }
+
+
+def differences(stored: Any, given: Any, path: str = "") -> Iterator[str]:
+    """What differs between two problems, in words; the order in which parameters were written does not count."""
+    if isinstance(stored, Mapping) and isinstance(given, Mapping):
+        names = stored.get("object"), given.get("object")
+        if (
+            all(isinstance(name, str) for name in names) and names[0] != names[1]
+        ):  # what they are made of differs anyway
+            yield f"{path} is {names[0]} in the store and {names[1]} here"
+            return
+        for key in [*stored, *(k for k in given if k not in stored)]:
+            if key != "seed" or given.get(key, NOT_THERE) is not None:
+                inner = key if not path else f"{path}.{key}"
+                yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), inner)
+    elif stored is NOT_THERE or given is NOT_THERE or as_json(stored) != as_json(given):
+        yield f"{path} is {_said(stored)} in the store and {_said(given)} here"
+
+
+def space_data(space: Space) -> dict[str, Any]:
+    """A space as plain data."""
+    return {
+        "named": space.named,
+        "parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()},
+        "conditions": {
+            name: [[parent, [plain(value) for value in may.options]] for parent, may in sorted(wanted.items())]
+            for name, wanted in sorted(space.conditions.items())
+        },
+    }
+
+
+def space_from(data: Mapping[str, Any]) -> Space:
+    """The space that data stand for; options that no file can hold are stand-ins."""
+    parameters = {name: _parameter_from(name, p) for name, p in data["parameters"].items()}
+    if not data["named"]:
+        return Space.from_pairs(list(parameters.values()))
+    conditions = data["conditions"]
+    written: dict[str, Any] = {
+        name: _conditional(parameter, conditions[name], parameters, data["parameters"])
+        if name in conditions
+        else parameter
+        for name, parameter in parameters.items()
+    }
+    return Space(written)
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    if type(parameter) in (Float, Int):
+        return {"kind": type(parameter).__name__, **_fields(parameter, "lower", "upper", "log", "step")}
+    if type(parameter) is Choice:
+        return {
+            "kind": "Choice",
+            "options": [plain(option) for option in parameter.options],
+            "ordered": parameter.ordered,
+        }
+    return {"kind": plain(parameter)}
+
+
+def _parameter_from(name: str, data: Mapping[str, Any]) -> Parameter:
+    kind = data["kind"]
+    if kind == "Choice":
+        return Choice([restored(option, k) for k, option in enumerate(data["options"])], ordered=data["ordered"])
+    if kind in ("Float", "Int"):
+        return KINDS[kind](data["lower"], data["upper"], log=data["log"], step=data["step"])
+    raise StoreError(
+        f"parameter {name!r} is of a kind of its own, {described(kind)}, which no file can hold; open the run with the "
+        "space that it was made with: dale.open(path, space)"
+    )
+
+
+def _conditional(
+    parameter: Any, wanted: Sequence[Any], parameters: Mapping[str, Parameter], data: Mapping[str, Any]
+) -> Any:
+    """A conditional parameter; the values of its parents are the very ones that those have."""
+    values = {parent: [_value_of(parameters[parent], data[parent], value) for value in may] for parent, may in wanted}
+    return parameter.when(values)
+
+
+def _value_of(parent: Parameter, data: Mapping[str, Any], value: Any) -> Any:
+    if not isinstance(parent, Choice):
+        return restored(value)
+    return parent.options[[as_json(option) for option in data["options"]].index(as_json(value))]  # 1 is not 1.0
+
+
+def _fields(parameter: Any, *names: str) -> dict[str, Any]:
+    return {name: plain(getattr(parameter, name)) for name in names}
+
+
+def _each(constraints: Any) -> Sequence[Any]:
+    if constraints is None:
+        return []
+    return constraints if isinstance(constraints, Sequence) else [constraints]
+
+
+def _constraint(constraint: Any) -> Any:
+    if isinstance(constraint, LinearConstraint):
+        A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else constraint.A
+        return {"kind": "LinearConstraint", "A": plain(A), "lb": plain(constraint.lb), "ub": plain(constraint.ub)}
+    if isinstance(constraint, NonlinearConstraint):
+        kind, fun = "NonlinearConstraint", plain(constraint.fun)
+        return {"kind": kind, "fun": fun, "lb": plain(constraint.lb), "ub": plain(constraint.ub)}
+    return plain(constraint)
+
+
+def _said(data: Any) -> str:
+    """Data as an error shows them."""
+    if data is NOT_THERE:
+        return "absent"
+    if isinstance(data, list):
+        return f"[{', '.join(map(_said, data))}]"
+    if isinstance(data, Mapping) and "kind" in data:
+        inner = ", ".join(f"{k}={_said(v)}" for k, v in data.items() if k != "kind")
+        return f"{data['kind'] if isinstance(data['kind'], str) else _said(data['kind'])}({inner})"
+    text = described(data)
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,391 @@
+"""A process for each evaluation: what crashes or hangs there fails its trial, and nothing is left of it."""
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of
+
+import dale
+import dale.evaluate.process as process
+from dale.trial import State
+
+FULL = os.environ.get("DALE_FULL") == "1"
+pytestmark = [
+    pytest.mark.filterwarnings(FORK_WARNING),
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
+]
+
+
+def failed(result):
+    return [t for t in result.history if t.state is State.FAILED]
+
+
+def one_in(n, harm):
+    """An objective that does harm in one point of n or so."""
+
+    def fun(x):
+        if is_hit(x, n):
+            harm()
+        return bowl(x)
+
+    return fun
+
+
+def is_hit(x, n):
+    return int(abs(x[0]) * 1e9) % n == 0
+
+
+def wait_until_gone(pids):
+    """Whether none of them is left; a kill takes a moment."""
+    for _ in range(600):
+        if not any(map(is_alive, pids)):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda: (faulthandler.disable(), os.kill(os.getpid(), signal.SIGSEGV)), "was ended by signal 11 (SIGSEGV)"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9 (SIGKILL)"),
+        (lambda: os._exit(3), "ended with exit code 3"),
+        (lambda: sys.exit(4), "ended with exit code 4"),
+        (lambda: os._exit(0), "ended with exit code 0"),
+    ],
+    ids=["segfault", "kill", "os._exit", "sys.exit", "exit code 0"],
+)
+def test_a_process_that_dies_fails_its_trial_only(harm, words, tmp_path):
+    fun = Counted(tmp_path, one_in(3, harm))
+    result = dale.minimize(fun, BOX, budget=12, seed=1, n_parallel=3, method=Random())
+    assert [t.id for t in failed(result)] == [t.id for t in result.history if is_hit(t.x, 3)] != []
+    assert {t.error for t in failed(result)} == {f"the process of the evaluation {words} before the objective returned"}
+    assert not any(t.retry for t in result.history)
+    assert fun.points() == points_of(result)
+    assert (result.status, result.nfev) == (0, 12)
+
+
+def test_the_worker_of_one_evaluation_in_ten_is_killed(tmp_path):
+    """Only that trial fails, every other runs once; nothing is left."""
+    fun = Counted(tmp_path, one_in(10, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+    n = 500 if FULL else 60
+    result = dale.minimize(fun, BOX, budget=n, seed=0, n_parallel=4, method=Random())
+    assert [t.id for t in failed(result)] == [t.id for t in result.history if is_hit(t.x, 10)] != []
+    assert fun.points() == points_of(result)
+    assert len(set(fun.pids())) == len(result.history) == n
+    assert wait_until_gone(fun.pids())
+    assert multiprocessing.active_children() == []
+
+
+def test_one_evaluation_in_ten_hangs(tmp_path):
+    """The run ends, the trials say why, and no process is left."""
+    fun = Counted(tmp_path, one_in(10, lambda: time.sleep(3600)))
+    n, timeout = (200, 2.0) if FULL else (40, 0.3)
+    result = dale.minimize(fun, BOX, budget=n, seed=0, n_parallel=4, timeout=timeout, method=Random())
+    hit = {t.id for t in result.history if is_hit(t.x, 10)}
+    assert hit
+    assert hit <= {t.id for t in failed(result)}  # a machine that is busy may let others time out too
+    assert {t.error for t in failed(result)} == {f"timed out after {timeout:g} s"}
+    assert fun.points() == points_of(result)
+    assert wait_until_gone(fun.pids())
+    assert multiprocessing.active_children() == []
+
+
+def test_what_does_not_want_to_end_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "GRACE", 0.2)
+
+    def stubborn(x):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            time.sleep(3600)
+
+    fun = Counted(tmp_path, stubborn)
+    result = dale.minimize(fun, BOX, budget=2, seed=0, timeout=0.3, method=Random())
+    assert {t.error for t in result.history} == {"timed out after 0.3 s"}
+    assert len(fun.pids()) == 2
+    assert not any(map(is_alive, fun.pids()))
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_what_an_evaluation_has_started_ends_with_it(hangs, tmp_path):
+    def starts(x):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        (tmp_path / str(child.pid)).touch()
+        if hangs:
+            child.wait()
+        child.returncode = 0  # no complaint that it still runs
+        return bowl(x)
+
+    result = dale.minimize(starts, BOX, budget=2, seed=0, timeout=2 if hangs else 60, method=Random())
+    assert {t.state for t in result.history} == {State.FAILED if hangs else State.TOLD}
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    assert len(pids) == 2
+    assert wait_until_gone(pids)
+
+
+@pytest.mark.parametrize("stop", ["callback", "error", "target"])
+def test_none_is_left_after_an_early_end(stop, tmp_path):
+    def fun(x):
+        if x[0] > 0:
+            time.sleep(3600)
+        return bowl(x)
+
+    def callback(result):
+        if stop != "target":
+            raise StopIteration if stop == "callback" else ZeroDivisionError
+
+    counted = Counted(tmp_path, fun)
+    more = {"budget": 30, "seed": 0, "n_parallel": 6, "method": Random(), "callback": callback}
+    if stop == "error":
+        with pytest.raises(ZeroDivisionError):
+            dale.minimize(counted, BOX, **more)
+    else:
+        result = dale.minimize(counted, BOX, target=100 if stop == "target" else None, **more)
+        pending = [t for t in result.history if t.state is State.PENDING]
+        assert result.nfev + len(pending) == len(result.history)
+    assert not any(map(is_alive, counted.pids()))
+    assert multiprocessing.active_children() == []
+
+
+def test_ctrl_c_of_a_terminal_does_not_reach_an_evaluation():
+    """A terminal sends it to its group of processes, and each evaluation has a group of its own."""
+    result = dale.minimize(lambda x: float(os.getpgrp() == os.getpid()), BOX, budget=2, seed=0, n_parallel=2)
+    assert result.func_vals.tolist() == [1.0, 1.0]
+
+
+def test_a_value_that_cannot_be_sent():
+    result = dale.minimize(lambda x: lambda: x, BOX, budget=2, seed=0, n_parallel=2)
+    assert all("which cannot be sent from its process: " in t.error for t in result.history)
+    assert all(t.error.startswith("the objective returned <function") for t in result.history)
+
+
+class Unreadable:
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_a_value_that_cannot_be_read():
+    result = dale.minimize(lambda x: Unreadable(), BOX, budget=2, seed=0, n_parallel=2)
+    words = "what the objective returned cannot be read from its process: ValueError"
+    assert all(t.error.startswith(words) for t in result.history)
+
+
+def test_a_large_value_and_much_output(capfd):
+    def fun(x):
+        print("x" * 100_000)
+        return dale.Evaluation(bowl(x), constraints=[-1.0] * 50_000)
+
+    assert dale.minimize(fun, BOX, budget=3, seed=0, n_parallel=2, method=Takes()).nfev == 3
+    assert len(capfd.readouterr().out) >= 300_000
+
+
+class Takes(Random):
+    takes_constraints = True
+
+
+class TestHowProcessesAreMade:
+    def test_what_a_fresh_interpreter_finds_is_not_forked(self):
+        assert process._start_method(bowl) == "forkserver"
+
+    def test_other_objectives_are(self):
+        assert process._start_method(lambda x: 1.0) == "fork"
+        assert process._start_method(one_in(2, sys.exit)) == "fork"
+
+    def test_so_are_those_of_a_notebook(self, monkeypatch):
+        main = type(sys)("__main__")  # a module without a file
+        main.__spec__ = None
+        main.fun = lambda x: 1.0
+        main.fun.__module__, main.fun.__qualname__ = "__main__", "fun"
+        monkeypatch.setitem(sys.modules, "__main__", main)
+        assert process._start_method(main.fun) == "fork"
+        main.__file__ = __file__
+        assert process._start_method(main.fun) == "forkserver"
+
+    def test_points_with_options_that_cannot_be_sent(self):
+        space = {"f": dale.Choice([lambda: 1.0, lambda: 2.0])}
+        result = dale.minimize(call_it, space, budget=2, seed=0, n_parallel=2)
+        assert sorted(result.func_vals) == [1.0, 2.0]
+
+    def test_without_fork_it_is_said_what_to_do(self, monkeypatch):
+        monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+        words = r"objective <function .*lambda.*> cannot be sent to another process: .*; define it at the top level of "
+        with pytest.raises(TypeError, match=words + r"a module, or use executor=.*ThreadPoolExecutor\(\)"):
+            dale.minimize(lambda x: 1.0, BOX, budget=2, n_parallel=2)
+        assert process._start_method(bowl) == "spawn"
+
+    def test_by_spawn(self, monkeypatch):
+        monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+        result = dale.minimize(bowl, BOX, budget=2, seed=0, timeout=60)
+        assert [t.value for t in result.history] == [bowl(t.x) for t in result.history]
+
+    def test_the_time_to_begin_does_not_count(self, monkeypatch):
+        """A fresh interpreter needs longer than this to import dale."""
+        monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+        result = dale.minimize(bowl, BOX, budget=1, seed=0, timeout=0.1)
+        assert result.history[0].error in (None, "timed out after 0.1 s")
+        monkeypatch.setattr(process, "START", 0.05)
+        result = dale.minimize(bowl, BOX, budget=1, seed=0, timeout=0.04)
+        assert result.history[0].error == "the process of the evaluation has not begun within 0.05 s"
+        assert result.history[0].retry
+
+    def test_what_the_fork_server_is_to_import_stays(self, monkeypatch):
+        set_to = []
+        monkeypatch.setattr(multiprocessing.forkserver._forkserver, "_preload_modules", ["json"])
+        monkeypatch.setattr(multiprocessing, "set_forkserver_preload", set_to.append)
+        process._preload_dale()
+        assert set_to == [["json", "dale"]]
+
+
+def call_it(params):
+    return params["f"]()
+
+
+class TestNoProcess:
+    """Where processes cannot be started, the run says so and what was learnt is not lost."""
+
+    def fails(self, monkeypatch, after):
+        start, calls = multiprocessing.context.ForkProcess.start, []
+
+        def failing(self):
+            calls.append(1)
+            if len(calls) > after:
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            start(self)
+
+        monkeypatch.setattr(multiprocessing.context.ForkProcess, "start", failing)
+
+    def test_from_the_beginning(self, monkeypatch):
+        self.fails(monkeypatch, 0)
+        with pytest.raises(RuntimeError, match="could be evaluated: no process could be started: BlockingIOError"):
+            dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
+
+    def test_later(self, monkeypatch):
+        self.fails(monkeypatch, 5)
+        result = dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
+        assert (result.status, result.success, len(result.func_vals)) == (8, False, 5)
+        assert result.message.startswith("No more could be evaluated: no process could be started: BlockingIOError")
+        assert [t.retry for t in result.history] == [False] * 5 + [True] * (len(result.history) - 5)
+
+    def test_none_is_begun_after_the_end_of_the_interpreter(self):
+        workers = process.InProcesses(lambda x: bowl(x), 2, 60.0)
+        workers._close()
+        with pytest.raises(RuntimeError, match="about to exit"):
+            workers.submit(dale.Optimizer(BOX, seed=0).ask())
+
+
+def in_a_daemon(queue):
+    try:
+        dale.minimize(lambda x: 1.0, BOX, budget=2, n_parallel=2)
+    except RuntimeError as error:
+        queue.put(str(error))
+
+
+def test_inside_a_daemonic_process_it_is_said_what_to_do():
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    daemon = context.Process(target=in_a_daemon, args=(queue,), daemon=True)
+    daemon.start()
+    said = queue.get()
+    daemon.join()
+    assert "a daemonic process (a worker of multiprocessing.Pool, say) may not have" in said
+    assert "use executor=concurrent.futures.ThreadPoolExecutor()" in said
+
+
+def test_in_another_thread():
+    with ThreadPoolExecutor(1) as executor:
+        result = executor.submit(dale.minimize, lambda x: bowl(x), BOX, budget=5, seed=0, n_parallel=2).result()
+    assert result.nfev == 5
+
+
+def test_inside_an_evaluation():
+    def inner(x):
+        return dale.minimize(lambda y: (y[0] - x[0]) ** 2, [(-3, 3)], budget=4, seed=0, n_parallel=2).fun
+
+    result = dale.minimize(inner, [(-2, 2)], budget=2, seed=0, n_parallel=2, method=Random())
+    assert [t.state for t in result.history] == [State.TOLD] * 2
+
+
+class TestScripts:
+    """What a user runs from a file."""
+
+    def run(self, tmp_path, code, **more):
+        path = tmp_path / "script.py"
+        path.write_text(textwrap.dedent(code))
+        return subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, **more)
+
+    def test_without_the_guard_there_is_a_hint(self, tmp_path):
+        done = self.run(
+            tmp_path,
+            """
+            import dale
+            def fun(x):
+                return float(x[0] ** 2)
+            dale.minimize(fun, [(-1, 1)], budget=5, n_parallel=2)
+            """,
+        )
+        assert done.returncode == 1
+        last = done.stderr.strip().splitlines()[-1]
+        assert last.startswith(
+            "RuntimeError: No more could be evaluated: the process of the evaluation ended with exit"
+        )
+        assert last.endswith('must stand under: if __name__ == "__main__"')
+
+    def test_a_lambda_needs_no_guard(self, tmp_path):
+        code = "import dale; print(dale.minimize(lambda x: float(x[0] ** 2), [(-1, 1)], budget=5, n_parallel=2).nfev)"
+        done = self.run(tmp_path, code)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")
+
+    @pytest.mark.parametrize("fun", ["fun", "lambda x: fun(x)"], ids=["forkserver", "fork"])
+    def test_none_outlives_a_run_that_is_killed(self, fun, tmp_path):
+        code = f"""
+            import dale, os, signal, time
+            from pathlib import Path
+
+            def fun(x):
+                (Path({str(tmp_path)!r}) / f"{{os.getpid()}}.pid").touch()
+                time.sleep(3600)
+
+            def enough():
+                while len(list(Path({str(tmp_path)!r}).glob("*.pid"))) < 3:
+                    time.sleep(0.05)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            if __name__ == "__main__":
+                import threading
+                main = threading.Timer(0.5, enough)
+                main.daemon = True
+                main.start()
+                dale.minimize({fun}, [(-1, 1)], budget=5, n_parallel=3)
+            """
+        assert self.run(tmp_path, code).returncode == -signal.SIGKILL
+        pids = [int(path.stem) for path in tmp_path.glob("*.pid")]
+        assert len(pids) == 3
+        assert wait_until_gone(pids)
+
+    def test_none_outlives_the_interpreter(self, tmp_path):
+        """A run in a daemon thread is not told of the end."""
+        code = f"""
+            import dale, os, threading, time
+            from pathlib import Path
+
+            def fun(x):
+                (Path({str(tmp_path)!r}) / f"{{os.getpid()}}.pid").touch()
+                time.sleep(3600)
+
+            run = lambda: dale.minimize(lambda x: fun(x), [(-1, 1)], budget=5, n_parallel=3)
+            threading.Thread(target=run, daemon=True).start()
+            while len(list(Path({str(tmp_path)!r}).glob("*.pid"))) < 3:
+                time.sleep(0.05)
+            """
+        assert self.run(tmp_path, code).returncode == 0
+        pids = [int(path.stem) for path in tmp_path.glob("*.pid")]
+        assert len(pids) == 3
+        assert wait_until_gone(pids)

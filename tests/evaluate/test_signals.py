@@ -1,0 +1,262 @@
+"""Ctrl-C and SIGTERM: the best so far comes back, nothing is left, and a second one ends at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from ways import BOX, Random, bowl, is_alive
+
+import dale
+from dale.evaluate import Signals
+from dale.trial import State
+
+FULL = os.environ.get("DALE_FULL") == "1"
+REPETITIONS = 50 if FULL else 4
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def in_the_foreground():
+    """Those of a foreground process: in the background of a shell SIGINT is ignored, and minimize leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGTERM, before[1])
+
+
+# Forks a run, signals it at a random moment and prints what came of it, so often as told.
+DRIVER = """
+import json, os, random, signal, sys, time
+import dale
+sys.path.insert(0, {here!r})
+from ways import Counted, Random, bowl, is_alive
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+def slow(x):
+    time.sleep(0.02)
+    return bowl(x)
+
+def run(folder, way, pipe):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    fun = Counted(Path(folder), slow)
+    # The default method thinks much, so that some signals arrive while it does.
+    result = dale.minimize(fun, [(-2, 2), (-2, 2)], budget=100000, seed=0, n_parallel=3 if way == "processes" else 1)
+    told = [t for t in result.history if t.value is not None]
+    said = dict(status=result.status, message=result.message, nfev=result.nfev, told=len(told), fun=result.fun,
+                best=min([t.value for t in told], default=None), pids=fun.pids(), executed=len(fun.lines()),
+                pending=sum(t.state.value == "pending" for t in result.history),
+                true=all(t.value == bowl(t.x) for t in told))
+    os.write(pipe, json.dumps(said).encode())
+    os._exit(0)
+
+chance = random.Random(int(sys.argv[3]))
+for _ in range(int(sys.argv[3])):
+    with TemporaryDirectory() as folder:
+        reads, writes = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            run(folder, sys.argv[2], writes)
+        os.close(writes)
+        while not os.listdir(folder):
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 1))
+        os.kill(pid, getattr(signal, sys.argv[1]))
+        said = os.fdopen(reads).read()
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        said = json.loads(said or "{{}}")
+        print(json.dumps(said | dict(code=code, left=[p for p in said.get("pids", []) if p != pid and is_alive(p)])))
+"""
+
+
+@pytest.mark.parametrize("way", ["here", "processes"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_at_random_moments_the_best_so_far_comes_back(name, way):
+    code = DRIVER.format(here=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", code, name, way, str(REPETITIONS)], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == REPETITIONS
+    for row in rows:
+        assert (row["code"], row["status"]) == (0, 2), done.stderr
+        assert row["message"] == {"SIGINT": "Interrupted", "SIGTERM": "Terminated"}[name]
+        assert row["fun"] == row["best"]
+        assert row["true"]
+        assert row["nfev"] == row["told"] <= row["executed"] <= row["told"] + row["pending"]
+        assert row["pending"] <= (3 if way == "processes" else 1)
+        assert row["left"] == []
+
+
+def test_in_the_objective_it_takes_effect_at_once():
+    seen = []
+
+    def fun(x):
+        seen.append(x)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGTERM)
+            raise AssertionError("unreachable")
+        return bowl(x)
+
+    result = dale.minimize(fun, BOX, budget=50, seed=0)
+    assert (result.status, result.message, result.nfev, len(seen)) == (2, "Terminated", 2, 3)
+    assert result.history[2].state is State.PENDING
+
+
+def test_elsewhere_it_waits_until_nothing_can_be_lost():
+    """Here it arrives while the method thinks: the proposal is recorded, and not evaluated."""
+
+    class Interrupted(Random):
+        def propose(self, history, seed, memory):
+            if history.n_asked == 4:
+                signal.raise_signal(signal.SIGINT)
+            return super().propose(history, seed, memory)
+
+    calls = []
+    result = dale.minimize(lambda x: calls.append(x) or bowl(x), BOX, budget=50, seed=0, method=Interrupted())
+    assert (result.status, result.message, result.nfev, len(calls)) == (2, "Interrupted", 4, 4)
+    assert [t.state for t in result.history] == [State.TOLD] * 4 + [State.PENDING]
+
+
+def test_in_the_callback():
+    result = dale.minimize(bowl, BOX, budget=9, seed=0, callback=lambda r: signal.raise_signal(signal.SIGINT))
+    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 1)
+
+
+def test_a_value_is_told_though_the_objective_has_swallowed_the_signal():
+    def fun(x):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return bowl(x)
+
+    result = dale.minimize(fun, BOX, budget=9, seed=0)
+    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 1)
+
+
+def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
+    """The run is complete, but whoever pressed Ctrl-C is told that it was seen."""
+    told = dale.Optimizer.result
+
+    def late(self):
+        signal.raise_signal(signal.SIGINT)
+        return told(self)
+
+    monkeypatch.setattr(dale.Optimizer, "result", late)
+    result = dale.minimize(bowl, BOX, budget=2, seed=0)
+    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 2)
+
+
+def test_the_second_ends_at_once():
+    class Deaf(Random):
+        def propose(self, history, seed, memory):
+            if history.n_asked == 2:
+                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
+                raise AssertionError("unreachable")
+            return super().propose(history, seed, memory)
+
+    with pytest.raises(KeyboardInterrupt):
+        dale.minimize(bowl, BOX, budget=50, seed=0, method=Deaf())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def handlers():
+    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+def test_the_handlers_are_put_back():
+    before = handlers()
+    within = []
+
+    def fun(x):
+        within.append(handlers())
+        if len(within) > 3:
+            raise SystemExit
+        return bowl(x)
+
+    dale.minimize(fun, BOX, budget=2, seed=0)
+    assert handlers() == before
+    with pytest.raises(SystemExit):
+        dale.minimize(fun, BOX, budget=9, seed=0)
+    assert handlers() == before
+    assert all(taken not in before for pair in within for taken in pair)
+
+
+def test_a_handler_of_the_user_s_is_left_alone():
+    calls = []
+    before = signal.signal(signal.SIGTERM, lambda *_: calls.append(1))
+    try:
+        result = dale.minimize(lambda x: signal.raise_signal(signal.SIGTERM) or bowl(x), BOX, budget=3, seed=0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (result.status, len(calls)) == (0, 3)
+
+
+def test_one_that_the_user_sets_meanwhile_too():
+    mine = lambda *_: None  # noqa: E731
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with Signals():
+            signal.signal(signal.SIGTERM, mine)
+        assert signal.getsignal(signal.SIGTERM) is mine
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_in_another_thread_no_handler_is_set():
+    seen, before = [], handlers()
+    thread = threading.Thread(
+        target=dale.minimize, args=(lambda x: seen.append(handlers()) or bowl(x), BOX), kwargs={"budget": 3}
+    )
+    thread.start()
+    thread.join()
+    assert seen == [before] * 3
+
+
+def test_a_run_inside_a_run_ends_both():
+    def inner(x):
+        def fun(y):
+            signal.raise_signal(signal.SIGINT)
+
+        return 1.0 if dale.minimize(fun, BOX, budget=3, seed=0).status == 2 else 2.0
+
+    result = dale.minimize(inner, BOX, budget=5, seed=0)
+    assert (result.status, result.message, result.nfev, result.fun) == (2, "Interrupted", 1, 1.0)
+
+
+TWICE = """
+import dale, os, signal, sys, time
+from pathlib import Path
+folder = Path(sys.argv[1])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def stubborn(x):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / f"{os.getpid()}").touch()
+    while True:
+        time.sleep(3600)
+
+dale.minimize(lambda x: stubborn(x), [(0, 1)], budget=9, n_parallel=2)
+"""
+
+
+def test_the_second_ctrl_c_ends_processes_that_would_not(tmp_path):
+    run = subprocess.Popen([sys.executable, "-c", TWICE, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    while len(list(tmp_path.iterdir())) < 2:
+        assert run.poll() is None
+        threading.Event().wait(0.05)
+    run.send_signal(signal.SIGINT)
+    threading.Event().wait(0.5)  # it waits for them to end by themselves
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == -signal.SIGINT
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert not any(is_alive(int(path.name)) for path in tmp_path.iterdir())

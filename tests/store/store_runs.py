@@ -1,0 +1,84 @@
+"""A small run for the tests of the store, also as a program that is killed and started again."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import dale
+
+BOUNDS = [(-1.0, 2.0), (0.0, 3.0)]
+FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has time for
+
+
+def start(*arguments):
+    """This program, or with -c another, in a process of its own that finds what this one does."""
+    folders = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent)]
+    program = [] if arguments[0] == "-c" else [__file__]
+    return subprocess.Popen(
+        [sys.executable, *program, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def valley(x):
+    return float((x[0] - 0.3) ** 2 + 2 * (x[1] - 1.1) ** 2 + 0.3 * np.sin(5 * x[0]))
+
+
+def same(a, b):
+    """Whether two trials are one, to the last bit."""
+    return (
+        a.id == b.id
+        and a.point.tobytes() == b.point.tobytes()
+        and str(a.params) == str(b.params)
+        and a.x.tolist() == b.x.tolist()
+        and (a.reason, a.state, a.value, a.error) == (b.reason, b.state, b.value, b.error)
+        and (a.noise, a.constraints, a.retry, a.allowed) == (b.noise, b.constraints, b.retry, b.allowed)
+    )
+
+
+def same_runs(a, b):
+    return len(a) == len(b) and all(map(same, a, b))
+
+
+class Uniform:
+    """A method that thinks nothing."""
+
+    def propose(self, history, seed, memory):
+        rng = np.random.default_rng([seed, len(history.trials)])
+        return rng.random(history.dimension), dale.Reason(dale.trial.Source.EXPLORE)
+
+
+def main(what, store, *rest):
+    if what == "evaluate":  # until the budget is spent, with each execution and each acknowledgement in a file
+        budget, begun, told = int(rest[0]), Path(rest[1]), Path(rest[2])
+        with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store) as optimizer:
+            while optimizer.n_evaluated < budget:
+                trial = optimizer.ask()
+                with begun.open("a") as file:
+                    file.write(f"{trial.id}\n")
+                time.sleep(0.005)
+                optimizer.tell(trial, valley(trial.x))
+                with told.open("a") as file:
+                    file.write(f"{trial.id} {valley(trial.x).hex()}\n")
+    if what == "add":  # as many values as asked for
+        optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
+        for i in range(int(rest[0])):
+            optimizer.add([0.5, 0.5], float(rest[1]) + i)
+    if what == "ask":  # and be gone, or stay until told to
+        optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
+        print(optimizer.ask().id, flush=True)
+        sys.stdin.read()
+    if what == "minimize":
+        print(dale.minimize(valley, BOUNDS, budget=int(rest[0]), seed=0, store=store).nfev)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,244 @@
+"""A store that was cut, changed or is none: every row, or one clear error; and the file is left as it is."""
+
+import random
+import re
+import shutil
+import sqlite3
+import sys
+
+import pytest
+from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley
+
+import dale
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A store of 40 trials as its bytes, and its history."""
+    path = tmp_path_factory.mktemp("whole") / "run.db"
+    with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path) as optimizer:
+        for k in range(40):
+            trial = optimizer.ask()
+            if k % 9 == 4:
+                optimizer.fail(trial, "a traceback\n" * 5)
+            else:
+                optimizer.tell(trial, valley(trial.x))
+    return path.read_bytes(), optimizer.history
+
+
+def all_or_error(path, history):
+    """Open a file; True if every trial is there, False for an error that says what to do. Nothing else may happen."""
+    before = path.read_bytes()
+    found, said = None, ""
+    try:
+        found = dale.open(path).history
+    except dale.StoreError as error:
+        said = str(error)
+    if found is None:
+        assert str(path) in said
+        assert "left as it is" in said
+        with pytest.raises(dale.StoreError):
+            dale.Optimizer(BOUNDS, method=Uniform(), store=path)
+        assert path.read_bytes() == before
+        return False
+    assert path.read_bytes() == before
+    assert same_runs(found, history), f"{len(found)} of {len(history)} trials, without a word"
+    return True
+
+
+def test_cut_anywhere(tmp_path, whole):
+    data, history = whole
+    path = tmp_path / "run.db"
+    for left in range(len(data) - 4096, len(data), 1 if FULL else 97):
+        path.write_bytes(data[:left])
+        assert not all_or_error(path, history), f"{left} of {len(data)} bytes"
+    path.write_bytes(b"")
+    assert not all_or_error(path, history)
+
+
+def test_bits_flipped_anywhere(tmp_path, whole):
+    data, history = whole
+    path, rng = tmp_path / "run.db", random.Random(0)
+    seen = 0
+    for _ in range(1000 if FULL else 120):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        seen += not all_or_error(path, history)
+    assert seen > 0
+
+
+def test_every_row_is_watched(tmp_path, whole):
+    """Damage that SQLite does not see: rows changed, taken away or exchanged by another program."""
+    data, history = whole
+    path = tmp_path / "run.db"
+    for change in (
+        "DELETE FROM events WHERE number = (SELECT MAX(number) FROM events)",
+        "DELETE FROM events WHERE number = 20",
+        "UPDATE events SET content = replace(content, '1', '2') WHERE number = 30",
+        "UPDATE events SET time = '2020-01-01T00:00:00+00:00' WHERE number = 30",
+        "UPDATE events SET trial = 0 WHERE kind = 'tell' AND trial = 3",
+        "UPDATE run SET problem = replace(problem, '\"seed\":0', '\"seed\":1')",
+        "UPDATE run SET events = events - 1",
+        "DELETE FROM run",
+        "DROP TABLE run",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
+    ):
+        path.write_bytes(data)
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute(change)
+        connection.close()
+        assert not all_or_error(path, history), change
+    path.write_bytes(data)
+    assert all_or_error(path, history)
+
+
+def test_the_log_of_a_killed_process_is_not_needed(tmp_path):
+    """Cut or changed, or not there at all: what was told is in the file."""
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    for _ in range(12):
+        optimizer.tell(optimizer.ask(), 1.0)
+    data, log = (tmp_path / "run.db").read_bytes(), (tmp_path / "run.db-wal").read_bytes()
+    assert log  # there is one
+    (tmp_path / "killed").mkdir()
+    path, rng = tmp_path / "killed" / "run.db", random.Random(0)
+
+    def left_behind(log):
+        path.write_bytes(data)
+        path.with_name("run.db-shm").unlink(missing_ok=True)
+        path.with_name("run.db-wal").write_bytes(log)
+        assert all_or_error(path, optimizer.history)
+
+    left_behind(log)
+    for _ in range(200 if FULL else 30):
+        flipped = bytearray(log)
+        flipped[rng.randrange(len(log))] ^= 1 << rng.randrange(8)
+        left_behind(flipped)
+        left_behind(log[: rng.randrange(len(log))])
+    path.with_name("run.db-wal").unlink()
+    path.with_name("run.db-shm").unlink(missing_ok=True)
+    assert all_or_error(path, optimizer.history)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"x,y\n1,2\n" * 500, "no store of dale"),
+        (b"\0" * 8192, "no store of dale"),
+        (b"", "no store of dale"),
+        (b"SQLite format 3\0", "no store of dale"),
+    ],
+    ids=["text", "zeros", "empty", "head"],
+)
+def test_a_file_that_is_none(tmp_path, content, said):
+    path = tmp_path / "run.db"
+    path.write_bytes(content)
+    for attempt in (dale.open, lambda p: dale.Optimizer(BOUNDS, store=p)):
+        with pytest.raises(dale.StoreError, match=said) as caught:
+            attempt(path)
+        assert str(path) in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database(tmp_path):
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE trials (a)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(dale.StoreError, match="no store of dale"):
+        dale.minimize(valley, BOUNDS, budget=3, store=path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_format_is_said_to_be_one(tmp_path, whole):
+    path = tmp_path / "run.db"
+    path.write_bytes(whole[0])
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(dale.StoreError, match="format 99"):
+        dale.open(path)
+
+
+@pytest.mark.parametrize("store", [3, b"run.db", "", ":memory:", "sqlite:///run.db"], ids=repr)
+def test_what_is_no_path(store):
+    with pytest.raises((TypeError, ValueError), match="path of a file"):
+        dale.Optimizer(BOUNDS, store=store)
+
+
+def test_places_where_nothing_can_be_written(tmp_path):
+    with pytest.raises(dale.StoreError, match="folder"):
+        dale.Optimizer(BOUNDS, store=tmp_path / "nowhere" / "run.db")
+    with pytest.raises(dale.StoreError, match="could not read"):
+        dale.Optimizer(BOUNDS, store=tmp_path)
+    with pytest.raises(dale.StoreError, match="no file"):
+        dale.open(tmp_path / "run.db")
+
+
+LIMITED = """
+import resource, sys
+import dale
+from store_runs import BOUNDS, Uniform, same_runs
+store = sys.argv[1]
+optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
+while True:
+    trial = optimizer.ask()
+    optimizer.tell(trial, trial.x[0])
+    if trial.id == 5:
+        break
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    for k in range(10000):
+        before = optimizer.history
+        trial = optimizer.ask()
+        before = optimizer.history
+        optimizer.tell(trial, 0.25 + k)
+except dale.StoreError as error:
+    assert same_runs(optimizer.history, before), "the state in memory has changed"
+    assert "is the disk full?" in str(error), str(error)
+    print(error)
+else:
+    raise SystemExit("the limit was never met")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert same_runs(dale.open(store).history, before), "the state on disk has changed"
+again = optimizer.ask()  # there is room again: it goes on
+optimizer.tell(again, 1.5)
+assert dale.open(store).history[again.id].value == 1.5
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits for files")
+@pytest.mark.parametrize("limit", [14_000, 30_001, 60_000])
+def test_disk_full_leaves_what_was_there(tmp_path, limit):
+    program = start("-c", LIMITED, tmp_path / "run.db", limit)
+    said, errors = program.communicate()
+    assert program.returncode == 0, said + errors
+    assert re.search(r"Not written: (ask|tell) of trial \d+, \{", said)
+
+
+def test_a_store_that_is_taken_away_is_missed(tmp_path):
+    path = tmp_path / "run.db"
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
+    trial = optimizer.ask()
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
+        optimizer.tell(trial, 1.0)
+    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):  # or its log would be taken for a new one's
+        dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
+    (tmp_path / "moved.db").rename(path)
+    optimizer.tell(trial, 1.0)
+    assert dale.open(path).history[0].value == 1.0
+
+
+def test_a_store_moves_as_one_file(tmp_path, whole):
+    shutil.copy(_written(tmp_path / "a.db", whole[0]), tmp_path / "b.db")
+    with dale.Optimizer(BOUNDS, method=Uniform(), store=tmp_path / "b.db") as optimizer:
+        optimizer.tell(optimizer.ask(), 1.0)
+    assert len(optimizer.history) == len(whole[1]) + 1
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path
