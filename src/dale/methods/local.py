@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,12 +75,7 @@ class LocalModel:
         c, D, best = X[centre], region.radius, float(np.min(y))
         model = self.fit(X, y, centre, D, pending, best)
         X = np.vstack([X, pending])
-        faces = -c / D, (1 - c) / D
-        moves = True if rounding is None else rounding.ordered & rounding.active(c[None, :])[0]
-        cube = tuple(np.where(moves, face, 0.0) for face in faces)
-        lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
-        draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
-        draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
+        faces, cube, lower, upper, draws = surroundings(c, D, rounding, rng)
         mean, spread = model.predict(draws)
         least = HAIR * nothing
         z, lowest = lowest_mean(model, np.array([np.zeros_like(c), draws[np.argmin(mean)]]), lower, upper, least)
@@ -158,6 +154,35 @@ class Step:
     certain: bool
     model: TaylorModel
     drop: float | None = None
+
+
+class Surroundings(NamedTuple):
+    """Where a step may go, in the coordinates of a model around its centre.
+
+    Attributes:
+        faces: Lower and upper ones of the cube, each (d,).
+        cube: The same, 0 for coordinates that a step does not move.
+        lower: Of the region's box, (d,).
+        upper: The same.
+        draws: Random points of the box, (m, d), half of them towards the centre.
+    """
+
+    faces: tuple[Vector, Vector]
+    cube: tuple[Vector, Vector]
+    lower: Vector
+    upper: Vector
+    draws: Matrix
+
+
+def surroundings(centre: Vector, radius: float, rounding: Rounding | None, rng: np.random.Generator) -> Surroundings:
+    """Of a region: options, and what is inactive at its centre, do not move."""
+    faces = -centre / radius, (1 - centre) / radius
+    moves = True if rounding is None else rounding.ordered & rounding.active(centre[None, :])[0]
+    cube = np.where(moves, faces[0], 0.0), np.where(moves, faces[1], 0.0)
+    lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
+    draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(centre)))
+    draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))
+    return Surroundings(faces, cube, lower, upper, draws)
 
 
 def _leap(

@@ -27,7 +27,7 @@ from dale.constrained import Limits, descend_within, least_violation, pulled_bac
 from dale.methods.feasibility import log_probability_below
 from dale.methods.history import Rounding
 from dale.methods.inputs import Inputs
-from dale.methods.local import CERTAIN, HAIR, RANDOM_POINTS, SAME_FACE, LocalModel, Step, is_certain, lowest_mean
+from dale.methods.local import CERTAIN, HAIR, SAME_FACE, LocalModel, Step, is_certain, lowest_mean, surroundings
 from dale.regions.taylor import LEAST_VARIANCE, TaylorModel
 from dale.regions.trust import AT_THE_FACE, TrustRegion
 
@@ -189,12 +189,7 @@ def step_within(
     model = settings.fit(X, y, centre, D, pending, min(target, float(np.min(y))))
     others = [settings.fit(X, column, centre, D, pending, -np.inf) for column in constraints.T]
     around = Around((model, *others), constraints[centre], inputs, KAPPA * (1 + region.failures))
-    faces = -c / D, (1 - c) / D
-    moves = True if rounding is None else rounding.ordered & rounding.active(c[None, :])[0]
-    cube = tuple(np.where(moves, face, 0.0) for face in faces)
-    lower, upper = np.maximum(cube[0], -1.0), np.minimum(cube[1], 1.0)
-    draws = lower + (upper - lower) * rng.random((RANDOM_POINTS, len(c)))
-    draws[::2] *= rng.random((RANDOM_POINTS // 2, 1))  # half of them towards the centre
+    _, cube, lower, upper, draws = surroundings(c, D, rounding, rng)
     if inputs is not None:
         draws = draws[inputs.allowed(np.clip(c + D * draws, 0.0, 1.0))]
     # Of what is rounded, constraints on the inputs have no slopes: they are looked at once the step is rounded.
