@@ -20,13 +20,14 @@ from scipy.spatial.distance import cdist
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.methods import Method, default
-from dale.methods.global_local import MOST, NOTHING
+from dale.methods.global_local import MOST
 from dale.methods.history import Ledger, Rounding
 from dale.methods.inputs import Inputs
 from dale.methods.memory import Memory
 from dale.methods.noise import Noise, least_mean
 from dale.methods.observations import believable, far_from_all
 from dale.methods.standardise import Scale
+from dale.methods.valleys import NOTHING
 from dale.regions import CubeMinimum, local_minima
 from dale.seeding import check_seed, generator
 from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of

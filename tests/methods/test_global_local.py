@@ -11,10 +11,13 @@ from scipy.spatial.distance import cdist, pdist
 import dale
 from dale.bench.functions import get
 from dale.gp import Posterior
-from dale.methods import GlobalLocal, History, global_local
-from dale.methods.global_local import INITIAL, KEEP_ON, OPENING, SKEWED, TURNS, Landscape, Valleys
+from dale.methods import GlobalLocal, History
+from dale.methods import landscape as landscape_module
+from dale.methods.global_local import INITIAL, KEEP_ON, OPENING, TURNS
+from dale.methods.landscape import SKEWED, Landscape
 from dale.methods.memory import Memory
 from dale.methods.observations import thinned
+from dale.methods.valleys import Valleys
 from dale.regions.trust import TrustRegions
 from dale.seeding import generator
 from dale.trial import Reason, Source, State
@@ -237,7 +240,7 @@ class TestThinned:
     )
     def test_how_many_it_sees(self, monkeypatch, fewest, seen):
         """Less one for each pending point, but not as few as pending ones would have it; the best is among them."""
-        monkeypatch.setattr(global_local, "FEWEST", fewest)
+        monkeypatch.setattr(landscape_module, "FEWEST", fewest)
         X = np.random.default_rng(0).random((50, 5))
         y = np.sum((X - 0.5) ** 2, axis=1)
         optimizer = given(X, y, most=30)
@@ -295,7 +298,7 @@ class TestPending:
         np.testing.assert_array_equal(believed, [np.min(model.values), np.max(model.values)])
 
     def test_of_very_many_an_even_sample(self, monkeypatch):
-        monkeypatch.setattr(global_local, "MOST_PENDING", 7)
+        monkeypatch.setattr(landscape_module, "MOST_PENDING", 7)
         P = np.random.default_rng(3).random((20, 2))
         now = self.waiting(P)
         seen = now.with_pending(now.posterior(0.1)).points[9:]

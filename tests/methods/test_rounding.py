@@ -5,9 +5,10 @@ import pytest
 
 import dale
 from dale.descent import Surface, Tolerance, descend
-from dale.methods.global_local import Landscape, Valleys
+from dale.methods.landscape import Landscape
 from dale.methods.memory import Memory
 from dale.methods.observations import POINT_GRAIN
+from dale.methods.valleys import Valleys
 from dale.regions.trust import TrustRegions
 from dale.trial import Source
 
