@@ -13,7 +13,7 @@ ROOT = Path(dale.__file__).parent
 
 # Each line may import from the lines above it. What stands on one line is independent of its neighbours.
 LAYERS = [
-    {"arrays", "errors", "threads"},
+    {"arrays", "errors", "threads", "values"},
     {"trial", "beliefs", "descent", "constrained"},
     {"space", "regions"},
     {"kernels"},
@@ -22,6 +22,7 @@ LAYERS = [
     {"climb"},
     {"length_scale"},
     {"methods", "store"},
+    {"minima", "untried"},
     {"optimizer", "progress"},
     {"evaluate"},
     {"minimize", "run"},

@@ -14,10 +14,11 @@ import numpy as np
 from dale.errors import SpaceExhausted, TrialError
 from dale.evaluate import Evaluator, Outcome, Signals, evaluator, next_ended
 from dale.methods import Method
-from dale.optimizer import Optimizer, are_several, check_tolerance
+from dale.optimizer import Optimizer
 from dale.progress import Progress
 from dale.space import is_table, points_of, rows_of
 from dale.trial import Evaluation, Result, Source, State, Trial
+from dale.values import are_several, check_tolerance
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE

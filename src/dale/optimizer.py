@@ -8,14 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral
 from threading import RLock
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from dale.arrays import Matrix, Vector
 from dale.errors import SpaceError, SpaceExhausted, TrialError
@@ -25,15 +24,15 @@ from dale.methods.history import Ledger, Rounding
 from dale.methods.inputs import Inputs
 from dale.methods.memory import Memory
 from dale.methods.noise import Noise, least_mean
-from dale.methods.observations import believable, far_from_all
-from dale.methods.standardise import Scale
-from dale.methods.valleys import NOTHING
-from dale.regions import CubeMinimum, local_minima
+from dale.methods.observations import believable
+from dale.minima import shown_minima
 from dale.seeding import check_seed, generator
 from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
 from dale.store import Event, Kind, Store, open_store, problem_of, replayed
 from dale.threads import one_blas_thread
-from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point
+from dale.trial import Evaluation, Params, Reason, Result, Source, State, Trial, describe_point
+from dale.untried import Untried
+from dale.values import check_constraints, check_noise, check_tolerance, check_value
 
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
@@ -82,11 +81,12 @@ class Optimizer:
         self.method: Method = method if method is not None else default()
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
-        usual = _check_noise(None if noise == "auto" else noise)
+        usual = check_noise(None if noise == "auto" else noise)
         self.constraints: Constraints | None = as_constraints(constraints, self.space)
         if self.constraints is not None:
             self._check_method("constraints on the inputs")
-        self._usual_noise, self._allowed_inputs = usual, self._inputs()
+        self._usual_noise = usual
+        self._untried = Untried(self.space, self.constraints, self._inputs())
         self._start_over()
         self._lock = RLock()
         self._store: Store | None = None
@@ -104,7 +104,7 @@ class Optimizer:
         varying = sum(p.width > 0 for p in space.parameters.values())
         rounding = Rounding(varying, space.snap_all, free, space.ordered, space.cells, space.active)
         self._ledger = Ledger(
-            space.dimension, None if free.all() else rounding, self._usual_noise, self._allowed_inputs
+            space.dimension, None if free.all() else rounding, self._usual_noise, self._untried.inputs
         )
         for trial in trials:
             self._ledger.write(trial)
@@ -321,7 +321,7 @@ class Optimizer:
             if self._ledger.to_ask_again() is not None or self._incumbent().noise > 0:
                 return False
             history = self._ledger.history()
-            if self._exhausted(np.vstack([history.X, history.pending])):
+            if self._untried.exhausted(np.vstack([history.X, history.pending])):
                 return len(history.pending) == 0
             if not self._calm(tolerance):
                 return False
@@ -346,24 +346,25 @@ class Optimizer:
 
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
-        told, (best, fun, noise) = self._told(), self._incumbent()
-        y = np.array([_value(t) for t in told])
-        return Result(
-            x=None if best is None else np.array(best.x),
-            fun=fun,
-            nfev=self.n_evaluated,
-            nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
-            success=best is not None,
-            status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
-            message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
-            params=None if best is None else best.params,
-            x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
-            func_vals=y,
-            history=self.history,
-            local_minima=self._local_minima() if told else (),
-            noise=noise,
-            seed=self.seed,
-        )
+        with self._lock:
+            told, (best, fun, noise) = self._told(), self._incumbent()
+            y = np.array([_value(t) for t in told])
+            return Result(
+                x=None if best is None else np.array(best.x),
+                fun=fun,
+                nfev=self.n_evaluated,
+                nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
+                success=best is not None,
+                status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
+                message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
+                params=None if best is None else best.params,
+                x_iters=np.array([t.x for t in told]).reshape(len(told), len(self.space.names)),
+                func_vals=y,
+                history=self.history,
+                local_minima=shown_minima(self._ledger, self.space, self._untried.allows) if told else (),
+                noise=noise,
+                seed=self.seed,
+            )
 
     def _incumbent(self) -> Incumbent:
         """The best trial, what its value is believed to be, and the noise."""
@@ -398,8 +399,7 @@ class Optimizer:
             history = self._ledger.history()
             noisy = bool(history.told.any()) and Noise.of(believable(history, MOST)).modelled
             seen = history.pending if noisy else np.vstack([history.X, history.pending])  # noisy ones are repeated
-            if self._exhausted(seen):
-                raise self._no_other(f"all {self.space.cardinality} points of the space")
+            self._untried.check(seen)
             point, reason = self.method.propose(history, self.seed, self._memory)
             point, reason = self._distinct(self.space.snap(point), reason, seen, history.n_asked)
             params = self.space.decode(point)
@@ -428,12 +428,6 @@ class Optimizer:
         )
         return self._record(failed.params, failed.point, reason, allowed=failed.allowed)
 
-    def _no_other(self, what: str) -> SpaceExhausted:
-        return SpaceExhausted(
-            f"{what} have been asked, there is no other; "
-            "tell those that are out and take the result, or make the space larger"
-        )
-
     def _give(self, params: Any, source: Source, told: Evaluation | None = None) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, point = self.space.read(params)
@@ -444,6 +438,16 @@ class Optimizer:
                 "there with add(params, value)"
             )
         return self._record(checked, point, Reason(source), told, allowed=allowed)
+
+    def _distinct(self, point: Vector, reason: Reason, seen: Matrix, n_asked: int) -> tuple[Vector, Reason]:
+        """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
+        if self._untried.has(point, seen):
+            return point, reason
+        # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
+        # that floats have no room for.
+        source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
+        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
+        return self._untried.another(seen, generator(self.seed, n_asked)), reason
 
     def _inputs(self) -> Inputs | None:
         """What the constraints on the inputs allow, in the cube."""
@@ -462,49 +466,6 @@ class Optimizer:
                 f"{type(self.method).__name__} takes no constraints, got {what}; use the default method "
                 "(method=None), or a method of your own with takes_constraints = True"
             )
-
-    def _exhausted(self, seen: Matrix) -> bool:
-        """Whether each point of a finite space is among those seen."""
-        n = self.space.cardinality
-        return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
-
-    def _distinct(self, point: Vector, reason: Reason, seen: Matrix, n_asked: int) -> tuple[Vector, Reason]:
-        """The proposal, or a point far from all others if rounding in the user's units has made it one seen before."""
-        if not _is_row(point, seen) and self._allows(point):
-            return point, reason
-        # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
-        # that floats have no room for.
-        source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
-        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
-        return self._another(seen, generator(self.seed, n_asked)), reason
-
-    def _another(self, seen: Matrix, rng: np.random.Generator) -> Vector:
-        """A point that is far from those seen; where floats leave no other, one of them."""
-        n = self.space.cardinality
-        if n is not None and n <= ENUMERATED:
-            left = [p for p in map(self.space.point, range(n)) if not _is_row(p, seen) and self._allows(p)]
-            if not left:
-                raise self._no_other("all points of the space that the constraints allow")
-            return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
-        inputs = self._ledger.inputs
-        for _ in range(RESPACE_TRIES):
-            point = far_from_all(seen, self.space.dimension, rng, inputs, snap=self.space.snap_all)
-            if not _is_row(point, seen) and self._allows(point):
-                return point
-        if n is not None:  # of one more than were seen, one is new
-            first = int(rng.integers(min(n, 2**62)))
-            tries = len(seen) + 1 if inputs is None else min(n, len(seen) + MANY)
-            row = (self.space.point((first + k) % n) for k in range(tries))
-            new = next((p for p in row if not _is_row(p, seen) and self._allows(p)), None)
-            if new is None:
-                raise self._no_other("all points that the constraints allow, as far as they could be found,")
-            return new
-        # Where even rounding leads out of the allowed set, it is as thin as floats: a point of the pool again.
-        return point if inputs is None or self._allows(point) else self.space.snap(inputs.pool[0])
-
-    def _allows(self, point: Vector) -> bool:
-        """Whether the constraints on the inputs allow a point of the cube."""
-        return self.constraints is None or self.constraints.allows(self.space.decode(point))
 
     def _allows_params(self, params: Params) -> bool:
         """Whether they allow a point of the user's."""
@@ -547,7 +508,7 @@ class Optimizer:
             if noise is not None or np.size(constraints):
                 raise TypeError(f"got {value!r} and noise or constraints beside it; tell them in one of the two ways")
             value, noise, constraints = value.value, value.noise, value.constraints
-        told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
+        told = Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
         if told.constraints:
             self._check_method("some with the value of a trial")
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
@@ -579,134 +540,11 @@ class Optimizer:
     def _told(self) -> list[Trial]:
         return [t for t in self._ledger.trials if t.state is State.TOLD]
 
-    def _local_minima(self) -> tuple[LocalMinimum, ...]:
-        """The minima that the data show; not those where constraints are violated, as far as is known."""
-        if not np.all(self.space.ordered):
-            return ()  # a quadratic across options means nothing
-        history = believable(self._ledger.history(), MOST)
-        told, feasible = history.told, history.feasible[history.told]
-        X, y = history.X[told], history.y[told]
-        scale = Scale.of(y)  # squares of values around 1e155 overflow
-        shown = [
-            m
-            for m in local_minima(X, scale(y))
-            if feasible[int(np.argmin(cdist(m.fit.minimiser[None, :], X)))] and self._allows(m.fit.minimiser)
-        ]
-        minima = [self._finished(self._in_units(m, scale), m, scale) for m in shown]
-        if Noise.of(history).level > 0:
-            minima = [dataclasses.replace(m, converged=False) for m in minima]
-        return tuple(sorted(minima, key=lambda m: m.fun + m.error))
-
-    def _finished(self, minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale) -> LocalMinimum:
-        """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
-        closed = [self._ledger.trials[c.centre] for t in self._ledger.trials for c in t.reason.closed if c.converged]
-        inside = [t for t in closed if in_cube.fit.ball.contains(t.point)]
-        if not inside:
-            return minimum
-        best = min(inside, key=_value)
-        error = max(scale.back_length(NOTHING), float(np.spacing(abs(_value(best)))))  # it promised no more than this
-        return dataclasses.replace(minimum, x=best.x, params=best.params, fun=_value(best), error=error, converged=True)
-
-    def _in_units(self, minimum: CubeMinimum, scale: Scale) -> LocalMinimum:
-        fit = minimum.fit
-        params = self.space.decode(fit.minimiser)
-        free = bool(np.all(self.space.continuous))
-        eigenvalues = np.linalg.eigvalsh(fit.hessian)
-        return LocalMinimum(
-            x=self.space.as_array(params),
-            params=params,
-            fun=scale.back(fit.minimum if free else float(fit(self.space.encode(params)[None, :])[0])),
-            error=scale.back_length(fit.leave_one_out_error),
-            hessian=self.space.hessian(params, fit.hessian * scale.back_length(1.0)),
-            condition=float(eigenvalues[-1] / eigenvalues[0]),
-            radius=fit.ball.radius,
-            n_points=minimum.n_points,
-            converged=minimum.converged,
-        )
-
-
-def _is_row(point: Vector, points: Matrix) -> bool:
-    """Whether a point (d,) is one of some points (n, d)."""
-    return bool(np.any(np.all(points == point, axis=1)))
-
 
 def _value(trial: Trial) -> float:
     return math.nan if trial.value is None else trial.value
 
 
-def _check_noise(noise: Any) -> float | None:
-    """The standard deviation of an error, if it is one."""
-    if noise is None:
-        return None
-    if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
-        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {noise!r}")
-    number = float(noise)
-    if not 0 <= number < math.inf:
-        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {noise!r}")
-    return number
-
-
-def _check_constraints(constraints: Any) -> tuple[float, ...]:
-    """Finite real numbers, in a tuple."""
-    if constraints is None:
-        return ()
-    try:
-        values = [constraints] if np.ndim(constraints) == 0 else list(constraints)
-    except (TypeError, ValueError):
-        values = [constraints]
-    for value in values:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
-            raise ValueError(
-                f"constraints must be finite numbers, feasible when at most 0, got {constraints!r}; "
-                "use fail(trial, why) for an evaluation that has none"
-            )
-    return tuple(float(v) for v in values)
-
-
 def _promises_less(reason: Reason, tolerance: float) -> bool:
     """Whether a proposal's expected improvement is known to be less."""
     return reason.acquisition is not None and reason.acquisition < tolerance
-
-
-def check_tolerance(tolerance: Any) -> float:
-    """The tolerance as a positive number."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
-        raise TypeError(f"tolerance must be a number, got {tolerance!r}")
-    if not float(tolerance) > 0:
-        raise ValueError(
-            f"tolerance must be positive, got {tolerance!r}; it is the expected improvement that is not worth another "
-            "evaluation, in units of the objective"
-        )
-    return float(tolerance)
-
-
-def are_several(value: Any) -> bool:
-    """Whether a value is a collection, as of several objectives."""
-    if isinstance(value, np.ndarray):
-        return value.size > 1
-    return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
-
-
-def _check_value(value: Any) -> float:
-    """The value as a float, if it is one finite real number."""
-    if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
-        value = value.reshape(()).item()
-    if are_several(value):
-        raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective: make one "
-            "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
-        )
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; an evaluation without a value is told with "
-            "fail(trial, why)"
-        )
-    try:
-        number = float(value)
-    except OverflowError:  # an integer beyond all floats
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(
-            f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"
-        )
-    return number

@@ -1,0 +1,101 @@
+"""``fail(trial, why, retry=True)``: the machine is to blame, not the point."""
+
+import dataclasses
+
+import pytest
+
+import dale
+from dale.trial import Source, State
+from told_runs import BOX, bowl, told
+
+
+class TestAskedAgain:
+    """``fail(trial, why, retry=True)``: the machine is to blame, not the point."""
+
+    def test_the_point_is_asked_again_once_and_the_history_keeps_everything(self):
+        optimizer = told(7)
+        trial = optimizer.ask()
+        failed = optimizer.fail(trial, "the node died", retry=True)
+        assert (failed.state, failed.error, failed.retry) == (State.FAILED, "the node died", True)
+        again = optimizer.ask()
+        assert again.id == trial.id + 1
+        assert again.point.tolist() == trial.point.tolist()
+        assert again.x.tolist() == trial.x.tolist()
+        assert again.reason == dataclasses.replace(trial.reason, again=trial.id, closed=())
+        assert str(again.reason) == f"{trial.reason}; trial {trial.id} again, which the machine failed"
+        assert optimizer.history[trial.id] is failed
+        another = optimizer.ask()
+        assert another.point.tolist() != trial.point.tolist()
+        optimizer.fail(again, "and again", retry=True)
+        assert optimizer.ask().reason.again == again.id
+        optimizer.fail(trial, "we knew that", retry=True)
+        assert optimizer.ask().reason.again is None
+        assert optimizer.result().nit == sum(t.reason.again is None for t in optimizer.history[3:])
+
+    @pytest.mark.parametrize(
+        "method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo, dale.methods.lcb]
+    )
+    def test_no_model_sees_it(self, method):
+        """A run with such failures proposes bit for bit what it would without, designs and steps included."""
+
+        def run(fails):
+            optimizer = dale.Optimizer(BOX, seed=3, method=method())
+            while sum(not t.retry for t in optimizer.history) < 30:
+                trial = optimizer.ask()
+                if trial.id in fails:
+                    optimizer.fail(trial, "out of memory", retry=True)
+                else:
+                    optimizer.tell(trial, bowl(trial.x))
+            return [t for t in optimizer.history if not t.retry]
+
+        plain, shaken = run(()), run((0, 2, 5, 6, 11, 17, 18, 19, 30))
+        assert [t.point.tolist() for t in plain] == [t.point.tolist() for t in shaken]
+        assert [t.value for t in plain] == [t.value for t in shaken]
+
+    def test_in_a_batch_too(self):
+        """All that the machine failed comes first, in order; the length-scale does not go back to that of the first."""
+        optimizer = told(14)
+        trials = optimizer.ask(5)
+        for trial in trials[::-1]:
+            optimizer.fail(trial, retry=True)
+        again = optimizer.ask(7)
+        assert [t.reason.again for t in again] == [*(t.id for t in trials), None, None]
+        assert [t.point.tolist() for t in again[:5]] == [t.point.tolist() for t in trials]
+        assert {t.reason.length_scale for t in again[:5]} == {trials[-1].reason.length_scale}
+
+    def test_a_value_that_comes_late_is_taken_and_nothing_is_asked_again(self):
+        optimizer = told(4)
+        trial = optimizer.ask()
+        optimizer.fail(trial, "no answer", retry=True)
+        late = optimizer.tell(trial, 3.0)
+        assert (late.state, late.value, late.retry, late.error) == (State.TOLD, 3.0, False, None)
+        assert optimizer.ask().reason.again is None
+
+    def test_failed_after_all(self):
+        optimizer = told(4)
+        trial = optimizer.ask()
+        optimizer.fail(trial, "no answer", retry=True)
+        assert not optimizer.fail(trial, "it was the point").retry
+        assert optimizer.ask().reason.again is None
+
+    def test_a_finite_space_is_not_exhausted_before(self):
+        optimizer = dale.Optimizer([dale.Int(0, 3)], seed=0)
+        trials = optimizer.ask(4)
+        optimizer.fail(trials[2], retry=True)
+        [again] = optimizer.ask(3)
+        assert again.x.tolist() == trials[2].x.tolist()
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
+
+    def test_a_point_of_the_user_s(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        trial = optimizer.ask(at=[0.5, 0.1])
+        optimizer.fail(trial, retry=True)
+        again = optimizer.ask()
+        assert (again.reason.source, again.x.tolist()) == (Source.GIVEN, [0.5, 0.1])
+        assert optimizer.ask().reason.source is Source.DESIGN
+
+    def test_retry_is_true_or_false(self):
+        optimizer = told(4)
+        with pytest.raises(TypeError, match="retry must be True or False, got 3"):
+            optimizer.fail(optimizer.ask(), "x", retry=3)

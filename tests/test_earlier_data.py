@@ -1,0 +1,72 @@
+"""``Optimizer.add_all``: tables of what was evaluated elsewhere."""
+
+import numpy as np
+import pytest
+
+import dale
+from dale.trial import Source, State
+from told_runs import BOX, bowl
+
+
+class TestEarlierData:
+    ROWS = ({"x0": 1.0, "x1": 4.5, "value": 0.25}, {"x0": -2.0, "x1": 3.0, "value": ""}, {"x0": 3, "x1": 4, "value": 4})
+
+    def test_each_row_is_a_trial(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        first, second, third = optimizer.add_all(list(self.ROWS))
+        assert optimizer.history == (first, second, third)
+        assert [t.reason.source for t in optimizer.history] == [Source.KNOWN] * 3
+        assert [t.state for t in optimizer.history] == [State.TOLD, State.FAILED, State.TOLD]
+        assert (second.error, second.value) == ("no value in row 2", None)
+        assert (optimizer.best.value, optimizer.best.x.tolist()) == (0.25, [1.0, 4.5])
+        assert optimizer.result().nfev == 0
+
+    def test_it_is_what_add_and_fail_record(self):
+        one, other = dale.Optimizer(BOX, seed=0), dale.Optimizer(BOX, seed=0)
+        one.add_all(list(self.ROWS))
+        other.add([1.0, 4.5], 0.25)
+        other.fail(other.ask(at=[-2.0, 3.0]))
+        other.add([3, 4], 4)
+        assert one.ask().point.tolist() == other.ask().point.tolist()
+
+    @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei])
+    def test_it_stands_in_for_the_initial_design(self, method):
+        optimizer = dale.Optimizer(BOX, seed=0, method=method())
+        optimizer.add_all(list(self.ROWS))
+        for _ in range(6):
+            trial = optimizer.ask()
+            assert trial.reason.source is not Source.DESIGN
+            optimizer.tell(trial, bowl(trial.x))
+
+    def test_all_of_it_failed(self):
+        """Nothing is known, but where not to look."""
+        optimizer = dale.Optimizer(BOX, seed=0)
+        optimizer.add_all([row | {"value": np.nan} for row in self.ROWS])
+        trial = optimizer.ask()
+        assert trial.reason.source is Source.EXPLORE
+        optimizer.tell(trial, 1.0)
+        optimizer.ask()
+
+    def test_all_or_nothing(self):
+        optimizer = dale.Optimizer(BOX, seed=0)
+        for bad in ({"x0": 99.0}, {"value": "lost"}):
+            with pytest.raises(ValueError, match=r"row 3 .*Nothing was recorded"):
+                optimizer.add_all([*self.ROWS[:2], self.ROWS[2] | bad])
+        assert optimizer.history == ()
+
+    def test_the_column_of_the_values(self):
+        optimizer = dale.Optimizer({"a": (0, 1)}, seed=0)
+        [trial] = optimizer.add_all({"a": [0.5], "loss": [3.0], "value": ["no"]}, value="loss")
+        assert trial.value == 3.0
+        with pytest.raises(ValueError, match="'a' is a parameter"):
+            optimizer.add_all({"a": [0.5]}, value="a")
+        with pytest.raises(TypeError, match="name of a column, got 3"):
+            optimizer.add_all({"a": [0.5]}, value=3)
+
+    def test_ten_thousand_rows(self):
+        X = np.random.default_rng(0).uniform([-5, 0], [10, 15], (10_000, 2))
+        optimizer = dale.Optimizer(BOX, seed=0)
+        optimizer.add_all({"x0": X[:, 0], "x1": X[:, 1], "value": [bowl(x) for x in X]})
+        trial = optimizer.ask()
+        optimizer.tell(trial, bowl(trial.x))
+        assert bowl(trial.x) < 0.1 * np.min([bowl(x) for x in X])

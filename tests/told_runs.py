@@ -1,0 +1,21 @@
+"""A bowl on a box, and optimizers that have been told some of it, for the tests of the optimizer."""
+
+import dale
+
+BOX = [(-5, 10), (0, 15)]
+
+
+def bowl(x):
+    return float((x[0] - 1) ** 2 + (x[1] - 4) ** 2)
+
+
+def told(n, seed=0, space=BOX):
+    optimizer = dale.Optimizer(space, seed=seed)
+    for _ in range(n):
+        trial = optimizer.ask()
+        optimizer.tell(trial, bowl(trial.x))
+    return optimizer
+
+
+def points(optimizer):
+    return [t.point.tolist() for t in optimizer.history]
