@@ -146,6 +146,7 @@ def pulled_back(
     upper: Vector,
     *,
     spare: float = 0.0,
+    halvings: int = HALVINGS,
 ) -> Vector | None:
     """A point near x (d,) that is allowed; None if there is none to be found.
 
@@ -157,6 +158,7 @@ def pulled_back(
         lower: Of the box, (d,).
         upper: The same.
         spare: How far inside, in coordinates, a correction aims.
+        halvings: Of the way to ``inside``, at most.
     """
     if allowed(x):
         return x
@@ -176,7 +178,7 @@ def pulled_back(
     if inside is None:
         return None
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if allowed(inside + middle * (x - inside)) else (low, middle)
     there = inside + low * (x - inside)

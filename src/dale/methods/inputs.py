@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale.arrays import Matrix, Vector, frozen
-from dale.constrained import descend_within, least_violation, pulled_back
+from dale.constrained import HALVINGS, descend_within, least_violation, pulled_back
 from dale.descent import Surface
 from dale.errors import SpaceError
 from dale.search import sobol
@@ -34,6 +34,7 @@ SHRINKS = 24  # tries along one line
 SLOPE = 1e-6  # step of the differences, in sides of the cube
 NEAR = 128  # points that are taken from the pool then
 STEPS = 15  # of a search within the margins
+ROUGHLY = 12  # halvings on the way back to where a search within the margins begins
 SPARE = 4e-16  # how far inside, in sides of the cube, a correction aims at first
 FEW = 0.25  # of the points wanted: from the pool as well, if the cube at large gives fewer
 
@@ -162,7 +163,7 @@ class Inputs:
 
         for i in np.flatnonzero(~self.allowed(ends)):
             box = lower[i], upper[i]
-            x = pulled_back(ends[i], starts[i], one, None, *box)
+            x = pulled_back(ends[i], starts[i], one, None, *box, halvings=ROUGHLY if self.smooth.any() else HALVINGS)
             assert x is not None  # there is a start to go back to
             if self.smooth.any():
                 there, _ = descend_within(at, self.limits, x, *box, steps=STEPS)

@@ -172,8 +172,11 @@ class _Decoded:
         self._points = space.snap_all(points)
 
     def __getitem__(self, j: int) -> Params:
-        if self._space.named or not self._space.of_numbers:
-            return self._space.decode(self._points[j])
+        space = self._space
+        if space.named and not space.conditions and all(isinstance(p, Float) for p in space.parameters.values()):
+            return dict(zip(space.names, self.arrays[j].tolist(), strict=True))
+        if space.named or not space.of_numbers:
+            return space.decode(self._points[j])
         x: Vector = self.arrays[j]
         return x
 
