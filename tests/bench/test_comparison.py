@@ -131,6 +131,12 @@ def test_a_deterministic_method_has_made_one_run():
     assert Comparison(curves).rank_test("f", "b", "c", 1.0) == 1.0
 
 
+def test_runs_that_have_found_nothing_feasible():
+    nothing = np.full((6, 20), np.inf)
+    some = np.where(np.arange(20) < 3, np.inf, runs(0, n=6))
+    assert Comparison({"f": {"a": some, "b": nothing}}).rank_test("f", "a", "b", 1.0) == pytest.approx(2 / 2**6)
+
+
 def test_targets_reached():
     fractions = np.array([0.0, 0.5, 1.0])
     ours = COMPARISON.targets_reached("ours", ["f"], fractions)

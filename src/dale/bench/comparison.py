@@ -205,7 +205,7 @@ class Comparison:
 
     def _is_one_run(self, function: str, method: str) -> bool:
         runs = self.curves[function][method]
-        return len(runs) > 1 and not np.any(np.ptp(runs, axis=0))
+        return len(runs) > 1 and bool(np.all(runs == runs[0]))
 
     def targets_reached(self, method: str, functions: Sequence[str], fractions: Vector) -> Vector:
         """Fraction of (function, run, target) reached after each fraction (k,) of the budget.
