@@ -15,7 +15,7 @@ from dale.trial import Reason, Source
 
 
 class Thought(NamedTuple):
-    """What a proposal took: seconds on the wall, seconds of the processor in its thread; and where the point is from."""
+    """What a proposal took, on the wall and of the processor in its thread, in seconds; and where its point is from."""
 
     wall: float
     cpu: float

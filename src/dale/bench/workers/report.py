@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -18,7 +18,7 @@ LABELS = {DEFAULT: "dale", "random": "random points"}
 def waiting_table(outcomes: Sequence[Outcome]) -> Table:
     """One row for each kind of run: medians over the seeds, and of the share that workers wait the worst, too."""
     header = ["seconds", "evaluated in", "store", "method", "d", "waiting", "worst", "evaluations/s", "of ideal"]
-    header += ["hand-over, ms", "95 %, ms", "proposal, ms", "95 %, ms", "thinking", "runs"]
+    header += ["hand-over, ms", "proposal, ms", "thinking", "runs"]
     return header, [
         _row(group) for group in _grouped(outcomes, lambda o: (o.seconds, o.way, o.store, o.method, o.dimension))
     ]
@@ -26,18 +26,19 @@ def waiting_table(outcomes: Sequence[Outcome]) -> Table:
 
 def replay_table(outcomes: Sequence[Outcome]) -> Table:
     """One row for each kind of history: a proposal in the run, replayed alone, and replayed with others pending."""
-    header = ["d", "evaluations", "in the run, ms", "nothing pending, ms", "95 %, ms", "others pending, ms", "95 %, ms"]
-    header += ["ratio", "worst", "runs"]
+    header = ["d", "evaluations", "in the run, ms", "nothing pending, ms", "others pending, ms", "ratio"]
+    header += ["worst", "runs"]
     replayed = [o for o in outcomes if o.ratio is not None]
     return header, [_replay_row(group) for group in _grouped(replayed, lambda o: (o.dimension, o.evaluations))]
 
 
-def remarks(outcomes: Sequence[Outcome], absent: dict[str, Sequence[str]]) -> list[str]:
+def remarks(outcomes: Sequence[Outcome], absent: Mapping[str, Sequence[str]]) -> list[str]:
     """What was not measured, and what else the machine did."""
     loads = [o.load for o in outcomes]
     return [
-        "medians over the runs; waiting: of the workers' time from the first begin to the last; hand-over: from the end "
-        "of an evaluation to the begin of the next in its place; thinking: seconds of proposals, of the run's",
+        "medians over the runs; waiting: of the workers' time from the first begin to the last",
+        "hand-over: from the end of an evaluation to the begin of the one in its place",
+        "thinking: the time of all proposals, as a share of the run's: near 100 % it is what all wait for",
         f"load average before the runs: {min(loads):.1f} to {max(loads):.1f}, on {os.cpu_count()} processors",
         *(f"not measured: {way}, for there is no {' and no '.join(modules)}" for way, modules in absent.items()),
     ]
@@ -67,7 +68,8 @@ def _row(group: Sequence[Outcome]) -> list[str]:
         f"{max(o.waiting for o in group):.1%}",
         f"{_median(group, 'rate'):.3g}",
         f"{np.median([o.rate / o.ideal for o in group]):.1%}",
-        *_milliseconds(group, "handover", "handover_95", "proposal", "proposal_95"),
+        _milliseconds(group, "handover"),
+        _milliseconds(group, "proposal"),
         f"{_median(group, 'thinking'):.1%}",
         str(len(group)),
     ]
@@ -78,15 +80,18 @@ def _replay_row(group: Sequence[Outcome]) -> list[str]:
     return [
         str(group[0].dimension),
         str(group[0].evaluations),
-        *_milliseconds(group, "proposal_cpu", "serial", "serial_95", "parallel", "parallel_95"),
+        f"{1e3 * _median(group, 'proposal_cpu'):.3g}",
+        _milliseconds(group, "serial"),
+        _milliseconds(group, "parallel"),
         f"{np.median(ratios):.2f} ± {bootstrap_error(ratios):.2f}",
         f"{ratios.max():.2f}",
         str(len(group)),
     ]
 
 
-def _milliseconds(group: Sequence[Outcome], *names: str) -> list[str]:
-    return [f"{1e3 * _median(group, name):.3g}" for name in names]
+def _milliseconds(group: Sequence[Outcome], name: str) -> str:
+    """The median, and what 95 % stay within."""
+    return f"{1e3 * _median(group, name):.3g} (95 %: {1e3 * _median(group, f'{name}_95'):.3g})"
 
 
 def _median(group: Sequence[Outcome], name: str) -> float:

@@ -171,7 +171,7 @@ def _is_replayed(case: Case) -> bool:
     return case.method == DEFAULT and case.way == THREADS and not case.store
 
 
-def _watched(noted: Sequence[Span], workers: int) -> dict[str, float]:
+def _watched(noted: Sequence[Span], workers: int) -> dict[str, Any]:
     between = handovers(noted, workers) or [0.0]
     return {
         "waiting": share_waiting(noted, workers),
@@ -182,7 +182,7 @@ def _watched(noted: Sequence[Span], workers: int) -> dict[str, float]:
     }
 
 
-def _thought(method: Timed, noted: Sequence[Span]) -> dict[str, float]:
+def _thought(method: Timed, noted: Sequence[Span]) -> dict[str, Any]:
     all_of_them = method.thoughts
     late = [thought for thought in all_of_them if thought.source is not Source.DESIGN] or all_of_them
     return {
@@ -193,7 +193,7 @@ def _thought(method: Timed, noted: Sequence[Span]) -> dict[str, float]:
     }
 
 
-def _replayed(pairs: Sequence[tuple[float, float]]) -> dict[str, float | None]:
+def _replayed(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
     if not pairs:
         return dict.fromkeys(("serial", "serial_95", "parallel", "parallel_95", "ratio"))
     serial, parallel = np.array(pairs).T

@@ -5,8 +5,8 @@ more evaluation to begin, so a worker without one waits; afterwards it may go ho
 such as the start of a server of processes, does not count.
 
 With begins b_0 <= b_1 <= ... and ends e_0 <= e_1 <= ..., the k-th evaluation takes the place of the one that ended as
-number k - W: it was handed over in b_k - e_{k-W} seconds, and the first W in b_k - b_0. These sum to the time that
-workers waited.
+number k - W: it was handed over in b_k - e_{k-W} seconds, and the first W in b_k - b_0. These, and what is left of the
+window for those that ended in it and were not followed, sum to the time that workers waited.
 """
 
 from __future__ import annotations
