@@ -22,6 +22,7 @@ from dale.cli import main
 from dale.methods.memory import Memory
 from dale.methods.method import Proposal
 from dale.optimizer import Optimizer
+from dale.seeding import generator
 from dale.trial import Reason, Source
 
 CASE = Case(0.1, "threads", False, 3, "default", 2, 40, 8, 0.5)
@@ -115,10 +116,8 @@ class TestSleeper:
 
 class TestMethods:
     def test_random_points_are_a_function_of_seed_and_number(self):
-        asked = [Optimizer([(0, 1)] * 3, seed=1, method=RandomPoints()).ask(5) for _ in range(2)]
-        first, second = ([t.point.tolist() for t in trials] for trials in asked)
-        assert first == second
-        assert len({tuple(p) for p in first}) == 5
+        trials = Optimizer([(0, 1)] * 3, seed=1, method=RandomPoints()).ask(5)
+        assert [t.point.tolist() for t in trials] == [generator(1, k).random(3).tolist() for k in range(5)]
 
     def test_a_timed_method_proposes_the_same(self):
         timed = Timed(methods.default())
@@ -204,9 +203,10 @@ class TestRuns:
         assert [o.ratio is not None for o in found] == [way == "threads" and not store, False]
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_run_that_fails_says_so(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("dale.bench.workers.objective.os.write", lambda *_: 1 / 0)
-        with pytest.raises((RuntimeError, FileNotFoundError)):
+    @pytest.mark.parametrize("objective", [lambda x: 1 / 0, lambda x: x[0]], ids=["raises", "notes nothing"])
+    def test_a_run_that_did_not_go_as_planned_is_no_measurement(self, objective, tmp_path, monkeypatch):
+        monkeypatch.setattr(run_module, "Sleeper", lambda *_: objective)
+        with pytest.raises(RuntimeError, match=r"was to note 9 evaluations; it noted 0: "):
             outcomes([replace(CASE, seconds=1e-3, evaluations=9)], tmp_path)
 
     def test_what_is_on_disk_is_not_run_again(self, tmp_path):
@@ -269,6 +269,7 @@ class TestReport:
     def test_remarks(self):
         said = report.remarks([made_up(), made_up(load=2.25)], {"dask": ["dask.distributed", "x"]})
         assert any(remark.startswith("load average before the runs: 0.5 to 2.2, on ") for remark in said)
+        assert report.remarks([made_up(load=None)], {})[-1].startswith("load average before the runs: not known, on ")
         assert said[-1] == "not measured: dask, for there is no dask.distributed and no x"
 
 

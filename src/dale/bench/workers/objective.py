@@ -49,5 +49,7 @@ class Sleeper:
 
 
 def spans(diary: Path) -> list[Span]:
-    """When each evaluation began and ended, in the order of the begins."""
+    """When each evaluation began and ended, in the order of the begins; none where no diary was begun."""
+    if not diary.exists():
+        return []
     return sorted(Span(*map(float, line.split())) for line in diary.read_text(encoding="ascii").splitlines())

@@ -34,12 +34,13 @@ def replay_table(outcomes: Sequence[Outcome]) -> Table:
 
 def remarks(outcomes: Sequence[Outcome], absent: Mapping[str, Sequence[str]]) -> list[str]:
     """What was not measured, and what else the machine did."""
-    loads = [o.load for o in outcomes]
+    loads = [o.load for o in outcomes if o.load is not None]
+    load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else "not known"
     return [
         "medians over the runs; waiting: of the workers' time from the first begin to the last",
         "hand-over: from the end of an evaluation to the begin of the one in its place",
         "thinking: the time of all proposals, as a share of the run's: near 100 % it is what all wait for",
-        f"load average before the runs: {min(loads):.1f} to {max(loads):.1f}, on {os.cpu_count()} processors",
+        f"load average before the runs: {load}, on {os.cpu_count()} processors",
         *(f"not measured: {way}, for there is no {' and no '.join(modules)}" for way, modules in absent.items()),
     ]
 
