@@ -189,7 +189,8 @@ def _run(
         ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_ended(workers, signals, until)]
         for trial in ended:
             done += 1
-            line.update(done, trial, optimizer.best_value)
+            if line.show:  # else nobody waits for the best to be found among all
+                line.update(done, trial, optimizer.best_value)
             if callback is not None:
                 with signals.let_in():
                     callback(optimizer.result())

@@ -15,6 +15,7 @@ from dale.cli.bench.output import listed, say_what_failed, show
 from dale.cli.bench.problems import add_parser as add_problems_parser
 from dale.cli.bench.scale import add_parser as add_scale_parser
 from dale.cli.bench.speed import add_parser as add_speed_parser
+from dale.cli.bench.workers import add_parser as add_workers_parser
 
 if TYPE_CHECKING:
     from dale.bench.rows import Row
@@ -66,6 +67,7 @@ def add_parser(commands: Any) -> None:
 
     add_speed_parser(kinds)
     add_scale_parser(kinds)
+    add_workers_parser(kinds)
     add_problems_parser(kinds)
 
 
