@@ -33,7 +33,7 @@ from dale.trial import LocalStep, State, Trial
 FIRST_RADIUS = 0.12
 LARGEST_RADIUS = 0.5
 LEAST_RADIUS = 1e-8
-STRIDE = 64  # trials between remembered states
+STRIDE = 8  # trials between remembered states
 PATIENCE = 3  # failures in a row before the radius is halved
 GOOD, POOR = 0.5, 0.1  # r
 AT_THE_FACE, SHORT, VERY_SHORT = 0.99, 0.5, 0.3  # lengths of a step, in radii
