@@ -51,18 +51,15 @@ def _of_command(
     from dale.evaluate.executor import InExecutor
     from dale.evaluate.process import InProcesses
 
-    program, limit = command.program(space, store, executor), math.inf if seconds is None else seconds
-    workers = (
-        InProcesses(program, n or 1, limit)
-        if executor is None
-        else InExecutor(dataclasses.replace(program, timeout=limit), executor, n)
-    )
-    if workers.n_parallel > 1 and command.shares_its_result:
+    if command.shares_its_result and n != 1 and not (n is None and executor is None):
         raise ValueError(
-            f"{workers.n_parallel} evaluations at once would write to one file, got result={command.result!r}; put "
-            "{folder} or {trial} into it, or into cwd"
+            f"evaluations at once would write to one file, got result={command.result!r}; put {{folder}} or {{trial}} "
+            "into it, or into cwd"
         )
-    return workers
+    program, limit = command.program(space, store, executor), math.inf if seconds is None else seconds
+    if executor is None:
+        return InProcesses(program, n or 1, limit)
+    return InExecutor(dataclasses.replace(program, timeout=limit), executor, n)
 
 
 def next_ended(workers: Evaluator, signals: Signals, until: float) -> list[tuple[Trial, Outcome]]:
