@@ -92,9 +92,9 @@ def _type(written: Mapping[str, Any], where: str) -> str:
     """The type as it is written, or the only one that it can be."""
     if "type" in written:
         kind = written["type"]
-        if kind not in TYPES:
+        if not isinstance(kind, str) or kind not in TYPES:
             raise SpaceError(f"{where}, key 'type': wanted one of {', '.join(map(repr, TYPES))}, got {kind!r}")
-        return str(kind)
+        return kind
     if "choices" in written:
         return "choice"
     if any(isinstance(written.get(key), float) for key in ("low", "high", "step")):
