@@ -581,7 +581,7 @@ class TestNothingIsLeft:
             def tidy(*_):
                 time.sleep(0.3)
                 open(os.environ["DALE_FOLDER"] + "/tidied", "w").close()
-                sys.exit(0)
+                sys.exit(7)
             signal.signal(signal.SIGTERM, tidy)
             while True:
                 time.sleep(3600)
@@ -591,6 +591,7 @@ class TestNothingIsLeft:
         with arguments(way, 2) as more:
             minimise(words, timeout=2, budget=1, logs=tmp_path / "logs", **more)
         assert (tmp_path / "logs" / "0" / "tidied").exists()
+        assert json.loads((tmp_path / "logs" / "0" / "command.json").read_text())["exit_code"] == 7
 
     def test_of_one_that_would_not_end(self, way, script, tmp_path, monkeypatch):
         monkeypatch.setattr("dale.evaluate.process.GRACE", 0.3)

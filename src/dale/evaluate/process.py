@@ -176,7 +176,8 @@ class InProcesses:
             return Outcome(error=f"the process of the evaluation {how} before the objective returned")
         why = f"the process of the evaluation {how} before it began; it may have said why on standard error"
         if not self._ever_begun:  # nor will the next one
-            self.broken = why if self._method == "fork" else f"{why}. Note that {GUARD}"
+            imports = self._method != "fork" and not isinstance(self._fun, Numbered)
+            self.broken = f"{why}. Note that {GUARD}" if imports else why
         return Outcome(error=why, retry=True)
 
     def _leave(self, running: Running) -> None:

@@ -111,17 +111,20 @@ class Program(Numbered):
             "host": socket.gethostname(),
             "begun": datetime.now(UTC).isoformat(timespec="seconds"),
         }
+        _write(folder, record)
         begun = time.monotonic()
-        try:
-            _write(folder, record)
-            code = self._run(words, cwd, folder, self._surroundings(trial, folder))
-        except OSError as error:
-            why = f"the program {words[0]!r} could not be started: {error}"
-            here = error.errno not in OF_THIS_POINT
-            return Outcome(error=_explained(words, None, "", why), retry=here, broken=here)
-        _write(folder, {**record, "exit_code": code, "seconds": round(time.monotonic() - begun, 3)})
+        with _outlasting_sigterm(self.alone) as terminated:
+            try:
+                code, late = self._run(words, cwd, folder, self._surroundings(trial, folder))
+            except OSError as error:
+                why = f"the program {words[0]!r} could not be started: {error}"
+                here = error.errno not in OF_THIS_POINT
+                return Outcome(error=_explained(words, None, "", why), retry=here, broken=here)
+            _write(folder, {**record, "exit_code": code, "seconds": round(time.monotonic() - begun, 3)})
+        if terminated:
+            sys.exit(128 + terminated[0])  # the outcome has no receiver any more
         kept = folder if self.logs is not None else None
-        if code is None:
+        if late:
             return self._failed(words, folder, kept, f"timed out after {self.timeout:g} s")
         if code != 0:
             return self._failed(words, folder, kept, f"the program {how_it_ended(code)}", retry=code == TRY_AGAIN)
@@ -130,13 +133,9 @@ class Program(Numbered):
         except (ValueError, OSError) as error:
             return self._failed(words, folder, kept, str(error))
 
-    def _run(self, words: list[str], cwd: Path, folder: Path, surroundings: dict[str, str]) -> int | None:
-        """Start the program and wait for it: its exit code, or minus a signal; None if it was out of time."""
-        with (
-            (folder / STDOUT).open("wb") as stdout,
-            (folder / STDERR).open("wb") as stderr,
-            _until_the_program_ends(self.alone),
-        ):
+    def _run(self, words: list[str], cwd: Path, folder: Path, surroundings: dict[str, str]) -> tuple[int, bool]:
+        """Start the program and wait for it: its exit code, or minus a signal; and whether it was out of time."""
+        with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
@@ -146,14 +145,16 @@ class Program(Numbered):
                 env=surroundings,
                 start_new_session=self.alone,
             )
-            if not self.alone:
-                return process.wait()
-            try:
-                return process.wait(None if self.timeout == math.inf else self.timeout)
-            except subprocess.TimeoutExpired:
-                return None
-            finally:  # also after Ctrl-C; and what it has started ends with it
-                _end(process)
+        if not self.alone:
+            return process.wait(), False
+        try:
+            process.wait(None if self.timeout == math.inf else self.timeout)
+            late = False
+        except subprocess.TimeoutExpired:
+            late = True
+        finally:  # also after Ctrl-C; and what it has started ends with it
+            code = _ended(process)
+        return code, late
 
     def _surroundings(self, trial: int, folder: Path) -> dict[str, str]:
         inherited = os.environ if self.environment is None else self.environment
@@ -207,29 +208,27 @@ def _write(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _until_the_program_ends(alone: bool) -> Iterator[None]:
+def _outlasting_sigterm(alone: bool) -> Iterator[list[int]]:
     """Let the process of an evaluation outlast SIGTERM, which its whole group gets, so that the program has its time.
 
-    Whoever sent it kills the group when the time is over.
+    Whoever sent it kills the group when the time is over. Gives the signals that have arrived.
     """
-    if alone or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
     seen: list[int] = []
+    if alone or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
 
     def note(number: int, _: FrameType | None) -> None:
         seen.append(number)
 
     before = signal.signal(signal.SIGTERM, note)
     try:
-        yield
+        yield seen
     finally:
         signal.signal(signal.SIGTERM, before)
-    if seen:
-        sys.exit(128 + seen[0])  # the outcome has no receiver any more
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _ended(process: subprocess.Popen[bytes]) -> int:
     """End a program that has a session of its own, and all that it has started: first by word, then by force."""
     if sys.platform == "win32":
         process.kill()
@@ -241,4 +240,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 process.wait(GRACE)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return process.wait()
