@@ -137,7 +137,7 @@ class TestRun:
         )
         assert said.err.count("the run goes on") == 1
         assert f"(the last error: {why})" in said.out
-        assert "failed      3 evaluations, the last was 2:" in said.out
+        assert "failed      3 of 3, the last was evaluation 2:" in said.out
         assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
 
     def test_nothing_feasible(self):

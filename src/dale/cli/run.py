@@ -157,7 +157,7 @@ class Report:
         print(result)
         failed = [trial for trial in result.history if trial.error is not None]
         if failed:
-            print(f"failed      {len(failed)} evaluations, the last was {failed[-1].id}:")
+            print(f"failed      {len(failed)} of {result.nfev}, the last was evaluation {failed[-1].id}:")
             print("\n".join(f"            {line}" for line in str(failed[-1].error).splitlines()))
         if self.logs is not None:
             print(f"logs        {self.logs}")

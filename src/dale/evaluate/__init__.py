@@ -68,7 +68,8 @@ def next_ended(workers: Evaluator, signals: Signals, until: float) -> list[tuple
         with signals.let_in():
             workers.wait(max(until - monotonic(), 0.0))
         ended = workers.ended()
-        workers.broken = next((o.error for _, o in ended if o.broken), workers.broken)
+        reasons = [outcome.error.splitlines()[-1] for _, outcome in ended if outcome.broken and outcome.error]
+        workers.broken = reasons[0] if reasons else workers.broken
         if ended or monotonic() >= until:
             return ended
 
