@@ -223,7 +223,7 @@ class TestSurroundings:
     def test_where_it_cannot_be_known_before_the_run_ends_at_once(self, tmp_path):
         with (
             ThreadPoolExecutor(1) as executor,
-            pytest.raises(RuntimeError, match="^No more could be evaluated: the program 'no-such' could not"),
+            pytest.raises(RuntimeError, match=r"^No more could be evaluated: the program 'no-such' could not"),
         ):
             minimise(["no-such", "{a}"], budget=60, executor=executor, store=tmp_path / "run.db")
         assert len(dale.open(tmp_path / "run.db").history) == 1
