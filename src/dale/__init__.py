@@ -15,6 +15,7 @@ user's params --space--> unit cube --history--> (X, y)
 
 from dale import methods
 from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
+from dale.evaluate import Command
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
 from dale.run import Run
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Choice",
+    "Command",
     "Evaluation",
     "Float",
     "Int",

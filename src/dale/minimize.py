@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dale.errors import SpaceExhausted, TrialError
-from dale.evaluate import Evaluator, Outcome, Signals, evaluator, next_ended
+from dale.evaluate import Command, Evaluator, Outcome, Signals, evaluator, next_ended
 from dale.methods import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.space import is_table, points_of, rows_of
+from dale.space import as_space, is_table, points_of, rows_of
 from dale.trial import Evaluation, Result, Source, State, Trial
 from dale.values import are_several, check_tolerance
 
@@ -61,7 +61,7 @@ def minimize(
         fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
             returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
             not finite counts as failed, and the run goes on. Where the machine is to blame and not the point, let it
-            raise ``dale.Retry``: the point is evaluated again.
+            raise ``dale.Retry``: the point is evaluated again. Or a program: a ``dale.Command``.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
@@ -86,10 +86,11 @@ def minimize(
             returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
         n_parallel: Number of evaluations at once; as soon as one ends, the next is proposed, so a run depends on the
             order in which they end. More than 1 without an executor, or a ``timeout``, gives each evaluation a fresh
-            process: what crashes there fails its trial and no more. None for 1, or for the workers of the executor.
+            process: what crashes there fails its trial and no more. None for 1, or for the workers of the executor. A
+            program always has such a process.
         executor: Any ``concurrent.futures.Executor`` to evaluate in instead; it is not shut down.
-        timeout: Seconds for each evaluation: its process is then ended, and its trial fails. Not with an executor,
-            whose workers cannot be stopped from here.
+        timeout: Seconds for each evaluation: its process is then ended, and its trial fails. With an executor, whose
+            workers cannot be stopped from here, only for a ``dale.Command``.
         store: Path of a file that keeps the run, whatever happens. The same line run again goes on where it ended: what
             is in the file counts towards the budget, and ``x0`` and ``y0`` are in it already.
 
@@ -112,8 +113,12 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    workers = evaluator(fun, n_parallel, executor, timeout)
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store)
+    space = as_space(space)
+    workers = evaluator(fun, space, n_parallel, executor, timeout, store)
+    objective = fun.described() if isinstance(fun, Command) else None
+    optimizer = Optimizer(
+        space, seed=seed, method=method, noise=noise, constraints=constraints, store=store, objective=objective
+    )
     with optimizer.together():
         given = [] if optimizer.history else _begin(optimizer, x0, y0)
     with optimizer, Signals() as signals:

@@ -62,6 +62,8 @@ class Optimizer:
         constraints: On the inputs, never violated by a proposal: what ``minimize`` takes.
         store: Path of a file that keeps the run. Where it is there already, the run goes on: what is in it is in
             ``history``, and trials that were asked and never told by a process that is gone are asked again, first.
+        objective: What is minimised, as plain data that the store keeps (``dale.Command.described``): another one is
+            refused. None for what no file can hold.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Optimizer:
         noise: float | Literal["auto"] = "auto",
         constraints: Any = None,
         store: str | os.PathLike[str] | None = None,
+        objective: Mapping[str, Any] | None = None,
     ) -> None:
         self.space: Space = as_space(space)
         seed = None if seed is None else check_seed(seed)
@@ -93,7 +96,9 @@ class Optimizer:
         if store is None:
             self.seed = check_seed(seed)
             return
-        self._store = open_store(store, self.space, problem_of(self.space, seed, self.method, usual, constraints))
+        self._store = open_store(
+            store, self.space, problem_of(self.space, seed, self.method, usual, constraints, objective)
+        )
         self.seed = self._store.seed
         with self.together():
             pass  # which reads what is there

@@ -98,7 +98,7 @@ class Run:
         with self._target(path).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(map(safe_cell, heading))
-            for trial, times in zip(self.history, self._times(), strict=True):
+            for trial, times in zip(self.history, self.times(), strict=True):
                 if trial.state is not State.PENDING and not trial.retry:
                     writer.writerow(self._row(trial, times, k))
 
@@ -122,7 +122,7 @@ class Run:
                 "reason": reason_data(t.reason),
                 **times,
             }
-            for t, times in zip(self.history, self._times(), strict=True)
+            for t, times in zip(self.history, self.times(), strict=True)
         ]
         events = [{**vars(event), "kind": str(event.kind)} for event in self.events]
         whole = {"problem": self.problem, "trials": trials, "events": events}
@@ -139,8 +139,8 @@ class Run:
         for value in [*numbers, *rest, *(times[key] for key in ("asked", "ended", "host", "pid"))]:
             yield "" if value is None else safe_cell(value)
 
-    def _times(self) -> list[dict[str, Any]]:
-        """For each trial when it was asked and ended, and by which process."""
+    def times(self) -> list[dict[str, Any]]:
+        """For each trial when it was ``asked`` and ``ended`` (UTC), and the ``host`` and ``pid`` of who did."""
         workers: dict[int, Mapping[str, Any]] = {}
         times: list[dict[str, Any]] = []
         for event in self.events:

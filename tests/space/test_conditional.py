@@ -148,7 +148,7 @@ class TestWritten:
         assert pickle.loads(pickle.dumps(SVM)) == copy.deepcopy(SVM) == SVM
 
     def test_another_order_is_the_same_cube(self):
-        written = {n: SVM._written(n) for n in reversed(SVM.names)}
+        written = {n: SVM.written(n) for n in reversed(SVM.names)}
         for params, _ in ACTIVE:
             assert Space(written).encode(params).tolist() == SVM.encode(params).tolist()
 

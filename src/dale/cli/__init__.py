@@ -11,11 +11,15 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import dale
+from dale.errors import StoreError
 
 # name -> (module, what it does in one line); to add a command, add its line
 COMMANDS = {
+    "run": ("dale.cli.run", "minimise what a program computes"),
+    "show": ("dale.cli.show", "tell what a run on disk holds"),
     "demo": ("dale.cli.demo", "minimise a real problem, print what was found, write pictures"),
     "bench": ("dale.cli.bench", "compare methods on test functions"),
 }
@@ -26,12 +30,16 @@ INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; ``argv=None`` takes the arguments of the process."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    argv, words = _split(list(sys.argv[1:] if argv is None else argv))
     parser = _parser(argv)
     if not argv:
         parser.print_help()
         return WRONG_USE
     args = parser.parse_args(argv)
+    if words is not None:
+        if not hasattr(args, "words"):
+            parser.error(f"dale {args.command} takes nothing after --, got {' '.join(words)}")
+        args.words = words
     try:
         return int(args.run(args))
     except KeyboardInterrupt:
@@ -40,15 +48,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `dale demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
         return 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, StoreError) as error:
         if args.traceback:
             raise
         print(f"dale: error: {error}", file=sys.stderr)
         return WRONG_USE
 
 
+class Parser(argparse.ArgumentParser):
+    """One whose errors are one line; the rest is in the help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave."""
+        self.exit(WRONG_USE, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
+def _split(argv: list[str]) -> tuple[list[str], list[str] | None]:
+    """What is for dale, and what stands after ``--`` and is another program's; None where there is no ``--``."""
+    if "--" not in argv:
+        return argv, None
+    end = argv.index("--")
+    return argv[:end], argv[end + 1 :]
+
+
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dale", description="Minimise expensive functions in few evaluations.")
+    parser = Parser(prog="dale", description="Minimise expensive functions in few evaluations.")
     parser.add_argument("--version", action="version", version=f"dale {dale.__version__}")
     parser.add_argument("--traceback", action="store_true", help="show where an error came from, for bug reports")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="<command>", required=True)

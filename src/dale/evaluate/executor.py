@@ -6,12 +6,11 @@ The executor is the user's: it is never shut down, and what runs in it cannot be
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any
 
 from dale.evaluate.evaluator import POLL
-from dale.evaluate.outcome import Outcome, call, copied
+from dale.evaluate.outcome import Objective, Outcome, call, copied
 from dale.evaluate.process import why_it_cannot_be_sent
 from dale.trial import Trial
 
@@ -19,7 +18,7 @@ from dale.trial import Trial
 class InExecutor:
     """Keeps ``n_parallel`` futures of the executor on their way; None for as many as it says it has workers."""
 
-    def __init__(self, fun: Callable[[Any], Any], executor: Any, n_parallel: int | None) -> None:
+    def __init__(self, fun: Objective, executor: Any, n_parallel: int | None) -> None:
         if not isinstance(executor, Executor):
             raise TypeError(
                 f"executor must be a concurrent.futures.Executor, got {executor!r}; of a Dask client it is "
@@ -44,7 +43,7 @@ class InExecutor:
     def submit(self, trial: Trial) -> None:
         """Hand the trial to the executor."""
         try:
-            future = self._executor.submit(call, self._fun, copied(trial.params))
+            future = self._executor.submit(call, self._fun, trial.id, copied(trial.params))
         except RuntimeError as error:  # it is broken or was shut down
             future = Future()
             future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from dale.evaluate.outcome import Outcome, call, copied
+from dale.evaluate.outcome import Objective, Outcome, call, copied
 from dale.trial import Trial
 
 
@@ -15,7 +12,7 @@ class Here:
     n_parallel = 1
     broken: str | None = None
 
-    def __init__(self, fun: Callable[[Any], Any]) -> None:
+    def __init__(self, fun: Objective) -> None:
         self._fun = fun
         self._out: Trial | None = None
         self._outcome: Outcome | None = None
@@ -32,7 +29,7 @@ class Here:
     def wait(self, seconds: float) -> None:
         """Evaluate it, however long it takes: an evaluation here cannot be left alone."""
         if self._out is not None:
-            self._outcome = call(self._fun, copied(self._out.params))
+            self._outcome = call(self._fun, self._out.id, copied(self._out.params))
 
     def ended(self) -> list[tuple[Trial, Outcome]]:
         """The one that was evaluated."""

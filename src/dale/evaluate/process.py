@@ -16,8 +16,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -27,7 +27,7 @@ from time import monotonic
 from typing import Any
 
 from dale.evaluate.evaluator import POLL
-from dale.evaluate.outcome import Outcome, call, copied
+from dale.evaluate.outcome import Numbered, Objective, Outcome, call, copied
 from dale.trial import Trial
 
 GRACE = 5.0  # seconds for a process to go by itself, after its value was read or after SIGTERM; then it is killed
@@ -37,6 +37,7 @@ GUARD = (
     "the process of an evaluation imports your script afresh, so what is to be done once, such as to call "
     'dale.minimize, must stand under: if __name__ == "__main__"'
 )
+_hiding = threading.Lock()
 
 
 @dataclass
@@ -59,7 +60,7 @@ class InProcesses:
         timeout: Seconds for each evaluation.
     """
 
-    def __init__(self, fun: Callable[[Any], Any], n_parallel: int, timeout: float) -> None:
+    def __init__(self, fun: Objective, n_parallel: int, timeout: float) -> None:
         if multiprocessing.current_process().daemon:
             raise RuntimeError(
                 "n_parallel and timeout need processes, which a daemonic process (a worker of multiprocessing.Pool, "
@@ -94,9 +95,12 @@ class InProcesses:
         why = why_it_cannot_be_sent(params)
         context: Any = multiprocessing.get_context(self._method if why is None else _fork(f"the point {params!r}", why))
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_evaluate, args=(self._fun, params, sender), name=f"dale-trial-{trial.id}")
+        process = context.Process(
+            target=_evaluate, args=(self._fun, trial.id, params, sender), name=f"dale-trial-{trial.id}"
+        )
         try:
-            process.start()
+            with _script_left_out() if isinstance(self._fun, Numbered) else nullcontext():
+                process.start()
         except (OSError, EOFError) as error:  # no memory, no more processes allowed; or the fork server died
             receiver.close()
             self.broken = f"no process could be started: {error!r}"
@@ -166,13 +170,14 @@ class InProcesses:
         return None
 
     def _died(self, running: Running) -> Outcome:
-        how = _how_it_ended(running.process.exitcode)
+        how = how_it_ended(running.process.exitcode)
         self._end(running)
         if running.begun:
             return Outcome(error=f"the process of the evaluation {how} before the objective returned")
         why = f"the process of the evaluation {how} before it began; it may have said why on standard error"
         if not self._ever_begun:  # nor will the next one
-            self.broken = why if self._method == "fork" else f"{why}. Note that {GUARD}"
+            imports = self._method != "fork" and not isinstance(self._fun, Numbered)
+            self.broken = f"{why}. Note that {GUARD}" if imports else why
         return Outcome(error=why, retry=True)
 
     def _leave(self, running: Running) -> None:
@@ -225,7 +230,7 @@ def why_it_cannot_be_sent(thing: Any) -> str | None:
     return None
 
 
-def _start_method(fun: Callable[[Any], Any]) -> str:
+def _start_method(fun: Objective) -> str:
     why = why_it_cannot_be_sent(fun)
     if why is None and b"__main__" in bytes(ForkingPickler.dumps(fun)) and not _main_is_a_file():
         why = "it was defined in a session that a fresh interpreter cannot import"
@@ -241,6 +246,24 @@ def _preload_dale() -> None:
     wanted = getattr(getattr(forkserver, "_forkserver", None), "_preload_modules", ["__main__"])
     if "dale" not in wanted:
         multiprocessing.set_forkserver_preload([*wanted, "dale"])
+
+
+@contextmanager
+def _script_left_out() -> Iterator[None]:
+    """Let processes that are started meanwhile not import the script, of which an objective of dale's needs nothing.
+
+    So a script that minimises a program needs no guard. Multiprocessing asks the main module where it came from.
+    """
+    main = sys.modules["__main__"]
+    with _hiding:
+        where = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+        for name in where:
+            setattr(main, name, None)
+        try:
+            yield
+        finally:
+            for name, value in where.items():
+                setattr(main, name, value)
 
 
 def _fork(what: str, why: str) -> str:
@@ -259,7 +282,7 @@ def _main_is_a_file() -> bool:
     return main.__spec__ is not None or (path is not None and Path(path).is_file())
 
 
-def _evaluate(fun: Callable[[Any], Any], params: Any, connection: Connection) -> None:
+def _evaluate(fun: Objective, trial: int, params: Any, connection: Connection) -> None:
     """In the new process: evaluate, and send the outcome."""
     if sys.platform == "win32":
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a console
@@ -269,7 +292,7 @@ def _evaluate(fun: Callable[[Any], Any], params: Any, connection: Connection) ->
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has the handlers of the run
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     connection.send(BEGUN)
-    outcome = call(fun, params)
+    outcome = call(fun, trial, params)
     try:
         connection.send(outcome)
     except Exception as error:
@@ -307,7 +330,8 @@ def _bury(process: BaseProcess) -> None:
         process.close()
 
 
-def _how_it_ended(code: int | None) -> str:
+def how_it_ended(code: int | None) -> str:
+    """An exit code, or minus the number of a signal, in words."""
     if code is None:
         return "went away"
     if code >= 0:

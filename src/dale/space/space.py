@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,6 +60,17 @@ class Space:
         space = cls.__new__(cls)
         space._set({f"x{i}": as_parameter(p, f"bounds {i}") for i, p in enumerate(pairs)}, {}, named=False)
         return space
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Space:
+        """A space from a TOML file, a table for each parameter; docs/problems.md has the keys."""
+        from dale.space.toml import parameters_of  # few runs need it
+
+        parameters = parameters_of(path)
+        try:
+            return cls(parameters)
+        except (SpaceError, TypeError) as error:
+            raise SpaceError(f"{os.fspath(path)}: {error}") from None
 
     def _set(self, parameters: dict[str, Parameter], conditions: Conditions, *, named: bool) -> None:
         if not parameters:
@@ -249,10 +261,10 @@ class Space:
 
     def __repr__(self) -> str:
         if self.named:
-            return "Space(" + ", ".join(f"{n}={self._written(n)!r}" for n in self.names) + ")"
+            return "Space(" + ", ".join(f"{n}={self.written(n)!r}" for n in self.names) + ")"
         return f"Space.from_pairs({list(self.parameters.values())!r})"
 
-    def _written(self, name: str) -> Parameter | Conditional:
+    def written(self, name: str) -> Parameter | Conditional:
         """A parameter as a user writes it."""
         if name not in self.conditions:
             return self.parameters[name]

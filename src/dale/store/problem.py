@@ -1,7 +1,8 @@
 """What a run is about, as plain data: the space, the seed, the method, the noise and the constraints.
 
 A store belongs to one problem. Callables cannot be stored: of a constraint its qualified name is kept, so a function
-that was edited and kept its name is not noticed, and neither is another objective.
+that was edited and kept its name is not noticed, and neither is another objective, unless it is a command: its words
+are kept, to be compared and shown, and never to be run.
 """
 
 from __future__ import annotations
@@ -21,14 +22,23 @@ NOT_THERE = object()
 KINDS: dict[str, Callable[..., Parameter]] = {"Float": Float, "Int": Int}
 
 
-def problem_of(space: Space, seed: int | None, method: Any, noise: float | None, constraints: Any) -> dict[str, Any]:
-    """A problem as plain data; a seed of None is one that is yet to be taken."""
+def problem_of(
+    space: Space,
+    seed: int | None,
+    method: Any,
+    noise: float | None,
+    constraints: Any,
+    objective: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A problem as plain data; a seed of None is one that is yet to be taken, an objective of None is not told."""
+    told = {} if objective is None else {"objective": dict(objective)}
     return {
         "space": space_data(space),
         "seed": seed,
         "method": plain(method),
         "noise": "auto" if noise is None else noise,
         "constraints": [_constraint(c) for c in _each(constraints)],
+        **told,
     }
 
 
@@ -42,7 +52,8 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[str]:
             yield f"{path} is {names[0]} in the store and {names[1]} here"
             return
         for key in [*stored, *(k for k in given if k not in stored)]:
-            if key != "seed" or given.get(key, NOT_THERE) is not None:
+            untold = not path and key == "objective" and not (key in stored and key in given)
+            if not untold and (key != "seed" or given.get(key, NOT_THERE) is not None):
                 inner = key if not path else f"{path}.{key}"
                 yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), inner)
     elif stored is NOT_THERE or given is NOT_THERE or as_json(stored) != as_json(given):

@@ -23,6 +23,12 @@ def summary(result: Result, *, last: int = LAST) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def last_line(error: str) -> str:
+    """What an error comes down to; of a traceback, and of what a program left behind, it is the last line."""
+    lines = error.strip().splitlines()
+    return lines[-1] if lines else "no reason given"
+
+
 def _best(result: Result, series: Convergence) -> str:
     sources = ", ".join(f"{n} {source}" for source, n in Counter(series.source).items())
     ending = f"{result.message} after {result.nfev} evaluations ({sources}); seed {result.seed}."
@@ -71,7 +77,7 @@ def _failures(result: Result) -> str:
     failed = [t for t in result.history if t.state is State.FAILED]
     if not failed:
         return ""
-    why = (failed[-1].error or "no reason given").strip().splitlines()[-1]
+    why = last_line(failed[-1].error or "")
     return f"{len(failed)} of {result.nfev} evaluations failed; the last at {describe_point(failed[-1].params)}: {why}"
 
 

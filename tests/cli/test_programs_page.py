@@ -1,0 +1,84 @@
+"""The page about programs is true: its files are written, and its command lines are run as they stand."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dale
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(text, kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def files():
+    return {re.match(r"# (\S+)\n", text)[1]: text for kind in ("py", "toml") for text in blocks(PAGE, kind)}
+
+
+def lines():
+    found = [line for text in blocks(PAGE, "console") for line in text.splitlines()]
+    return found, [line for text in blocks(README, "console") for line in text.splitlines() if line.startswith("dale ")]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a line as a person would who has dale and python on the path."""
+    for name, text in files().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    folder = Path(sys.executable).parent
+    surroundings = {
+        **os.environ,
+        "PYTHONPATH": str(Path(dale.__file__).parents[1]),
+        "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
+    }
+
+    def run(line):
+        command, *words = shlex.split(line)
+        assert command == "dale"
+        argv = [sys.executable, "-m", "dale", *words]
+        return subprocess.run(argv, cwd=tmp_path, env=surroundings, capture_output=True, text=True, timeout=600)
+
+    return run
+
+
+def test_the_page_s_lines_run_in_order(run, tmp_path):
+    (first, *others), _ = lines()
+    done = run(first)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("The budget is spent after 20 evaluations")
+    for line in others:
+        done = run(line)
+        assert done.returncode == 0, done.stderr
+    assert "command     python sim.py '{a}' '--b={b}'" in done.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [*files(), "run.db", "run.logs", "trials.csv", "run.json"]
+    )
+
+
+def test_the_readme_s_line_is_about_the_same_program(run, tmp_path):
+    _, (line,) = lines()
+    done = run(line.replace("--budget 60", "--budget 6"))
+    assert done.returncode == 0, done.stderr
+    history = dale.open(tmp_path / "run.db").history
+    assert all(t.value == pytest.approx((t.params["a"] - 0.3) ** 2 + (t.params["b"] - 2) ** 2) for t in history)
+
+
+def test_the_other_page_s_space_is_what_it_says(tmp_path):
+    (text,) = blocks((ROOT / "docs" / "problems.md").read_text(encoding="utf-8"), "toml")
+    (tmp_path / "parameters.toml").write_text(text)
+    assert dale.Space.from_toml(tmp_path / "parameters.toml") == dale.Space(
+        momentum=(0.0, 0.99),
+        rate=dale.Float(1e-5, 1e-1, log=True),
+        layers=dale.Int(1, 12),
+        kernel=dale.Choice(["linear", "rbf", "poly"]),
+        degree=dale.Int(2, 6).when(kernel="poly"),
+    )

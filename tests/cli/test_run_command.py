@@ -1,0 +1,286 @@
+"""``dale run``: the whole command line, in processes of its own where it is to be killed."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import dale
+from dale.cli import main
+from dale.trial import State
+
+FULL = os.environ.get("DALE_FULL") == "1"
+KILLS = 20 if FULL else 2
+PYTHON = [sys.executable, "-S", "-E"]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a space and programs in it; and the signals of a foreground process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(dale.__file__).parents[1]))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Path("space.toml").write_text('a = [0.0, 1.0]\nb = {type = "int", low = 1, high = 4}\n')
+    program("sim.py", "print('loss', (float(sys.argv[1]) - 0.3) ** 2 + abs(int(sys.argv[2]) - 2))")
+    yield tmp_path
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGTERM, before[1])
+
+
+def program(name, code):
+    Path(name).write_text("import json, os, sys, time\n" + textwrap.dedent(code))
+
+
+def line(*options, name="sim.py", words=("{a}", "{b}")):
+    return ["run", "--space", "space.toml", *options, "--", *PYTHON, name, *words]
+
+
+def names(folder):
+    return [path.name for path in Path(folder).iterdir()]
+
+
+def start(argv):
+    return subprocess.Popen(
+        [sys.executable, "-m", "dale", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(condition):
+    for _ in range(1200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+class TestRun:
+    def test_the_result_and_where_it_is(self, capsys):
+        assert main(line("--budget", "8", "--seed", "0", "--n-parallel", "2")) == 0
+        said = capsys.readouterr()
+        run = dale.open("run.db")
+        lines = said.out.splitlines()
+        assert lines[0] == "The budget is spent after 8 evaluations"
+        assert lines[1] == f"best value  {run.best_value:.10g}"
+        assert lines[-2:] == [
+            f"logs        {Path.cwd() / 'run.logs'}",
+            "store       run.db, to look at with: dale show run.db",
+        ]
+        assert len(said.err.splitlines()) == 8  # no terminal: a line for each evaluation
+        assert sorted(names("run.logs"), key=int) == list(map(str, range(8)))
+        assert all(t.value == (t.params["a"] - 0.3) ** 2 + abs(t.params["b"] - 2) for t in run.history)
+
+    def test_the_same_line_goes_on_and_says_so(self, capsys):
+        for budget, said in (("3", ""), ("5", "dale: found run.db with 3 of 5 evaluations: going on from there")):
+            assert main(line("--budget", budget, "--no-progress")) == 0
+            assert capsys.readouterr().err.strip() == said
+        assert main(line("--budget", "5")) == 0
+        assert (
+            capsys.readouterr().err == "dale: found run.db with 5 of 5 evaluations: give a larger --budget for more\n"
+        )
+        assert len(dale.open("run.db").history) == 5
+
+    def test_every_option(self, capsys):
+        Path("data.csv").write_text("a,b,y\n0.5,1,1.04\n0.2,4,2.01\n")
+        program("loss.py", "json.dump({'m': {'loss': float(sys.argv[1])}}, open('out.json', 'w'))")
+        options = shlex.split(
+            "--budget 9 --seed 3 --store other.db --n-parallel 2 --timeout 60 --time-limit 600 --target -1 "
+            "--tolerance 1e-9 --noise 0.01 --x0 data.csv --y0 y --result out.json --key m.loss --logs here "
+            "--cwd {folder} --method default --no-progress"
+        )
+        argv = line(*options, name=str(Path("loss.py").absolute()))
+        assert main(argv) == 0
+        run = dale.open("other.db")
+        assert (run.seed, run.noise, run.problem["objective"]["key"]) == (3, 0.01, "m.loss")
+        assert [t.value for t in run.history[:2]] == [1.04, 2.01]
+        assert all(t.value == t.params["a"] for t in run.history[2:] if t.state is not State.PENDING)
+        assert sorted(names("here"), key=int) == [str(t.id) for t in run.history[2:]]
+        assert capsys.readouterr().err == ""
+
+    def test_a_function_that_is_named(self, capsys):
+        Path("package").mkdir()
+        Path("package/model.py").write_text("class Loss:\n    @staticmethod\n    def of(p): return p['a'] + p['b']\n")
+        options = ["run", "--space", "space.toml", "--budget", "3", "--function", "package.model:Loss.of"]
+        before = list(sys.path)
+        try:
+            assert main(options) == 0
+        finally:
+            sys.path[:] = before
+        assert all(t.value == t.params["a"] + t.params["b"] for t in dale.open("run.db").history)
+        assert "logs" not in capsys.readouterr().out
+
+    def test_all_fail(self, capsys):
+        program("bad.py", "print('no'); sys.exit('it broke')")
+        assert main(line("--budget", "3", name="bad.py")) == 1
+        said = capsys.readouterr()
+        why = "the program ended with exit code 1: it broke"
+        assert said.err.splitlines()[0] == (
+            f"dale: evaluation 0 failed, the run goes on: {why}; output is in {Path.cwd() / 'run.logs'}"
+        )
+        assert said.err.count("the run goes on") == 1
+        assert f"(the last error: {why})" in said.out
+        assert "failed      3 of 3, the last was evaluation 2:" in said.out
+        assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
+
+    def test_nothing_feasible(self):
+        program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
+        words = ("{folder}", "{params}")
+        assert main(line("--budget", "2", "--result", "{folder}/o", name="infeasible.py", words=words)) == 1
+
+    def test_words_after_the_first_two_dashes_are_the_program_s(self):
+        program("dashes.py", "assert sys.argv[1:3] == ['--', '--seed']; print(1)")
+        assert main(line("--budget", "1", name="dashes.py", words=("--", "--seed", "{a}", "{b}"))) == 0
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("argv", "said"),
+        [
+            (["run"], "dale run: error: the following arguments are required: --space, --budget"),
+            (
+                ["run", "--space", "space.toml", "--budget", "x"],
+                "dale run: error: argument --budget: invalid int value",
+            ),
+            (["run", "--space", "space.toml", "--budget", "1", "--nosie", "1"], "unrecognized arguments: --nosie 1"),
+            (
+                ["run", "--space", "space.toml", "--budget", "1", "--method", "x"],
+                "argument --method: invalid choice: 'x'",
+            ),
+            (["demo", "--", "x"], "dale: error: dale demo takes nothing after --, got x"),
+        ],
+    )
+    def test_of_the_options_are_one_line(self, argv, said, capsys):
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
+        assert stop.value.code == 2
+        (error,) = capsys.readouterr().err.splitlines()
+        assert said in error
+
+    @pytest.mark.parametrize(
+        ("options", "words", "said"),
+        [
+            (["--budget", "0"], ["x", "{a}", "{b}"], "budget must be at least 1, got 0"),
+            (["--budget", "1"], [], "wanted a program after --, as in: dale run .* got neither"),
+            (["--budget", "1", "--function", "m:f"], ["x"], "got both"),
+            (["--budget", "1", "--function", "m"], [], "must be like package.module:name, got 'm'"),
+            (["--budget", "1", "--function", "no_such_module:f"], [], "No module named 'no_such_module'"),
+            (["--budget", "1", "--function", "json:f"], [], "json has no 'f'"),
+            (["--budget", "1", "--function", "m:f", "--key", "x"], [], "--key is for programs"),
+            (["--budget", "1"], ["no-such-program", "{a}", "{b}"], "program 'no-such-program' was not found"),
+            (["--budget", "1"], [*PYTHON, "{a}"], "does not give the program parameter 'b'"),
+            (["--budget", "1"], [*PYTHON, "{a}", "{b}", "{c}"], "there is no parameter 'c'"),
+            (["--budget", "1", "--x0", "no.csv"], [*PYTHON, "{params}"], "No such file or directory: 'no.csv'"),
+        ],
+    )
+    def test_of_the_rest_too(self, options, words, said, capsys):
+        before = list(sys.path)
+        try:
+            assert main(["run", "--space", "space.toml", "--store", "new.db", *options, "--", *words]) == 2
+        finally:
+            sys.path[:] = before
+        (error,) = capsys.readouterr().err.splitlines()
+        assert error.startswith("dale: error: ")
+        assert re.search(said, error)
+
+    def test_another_command_in_the_same_store(self, capsys):
+        assert main(line("--budget", "1", "--no-progress")) == 0
+        assert main(line("--budget", "1", "--no-progress", words=("{b}", "{a}"))) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.words is [")
+
+    def test_a_store_says_nothing_about_what_to_run(self, capsys):
+        """Another function on the same store is what the command line says, not what the file says."""
+        assert main(line("--budget", "1", "--no-progress")) == 0
+        assert main(["run", "--space", "space.toml", "--budget", "2"]) == 2
+        assert "got neither" in capsys.readouterr().err
+
+
+class TestItsEnd:
+    """Programs that leave their process id, and wait as long as a file is there."""
+
+    @pytest.fixture(autouse=True)
+    def _waiting(self, folder):
+        (folder / "wait").touch()
+        (folder / "pids").mkdir()
+        program(
+            "waits.py",
+            """
+            open(f"pids/{os.environ['DALE_TRIAL']}-{os.getpid()}", "w").close()
+            while os.path.exists("wait") and int(os.environ["DALE_TRIAL"]) > 1:
+                time.sleep(0.02)
+            print(sys.argv[1])
+            """,
+        )
+
+    def pids(self):
+        return [int(name.partition("-")[2]) for name in names("pids")]
+
+    def begin(self, *options):
+        run = start(line("--budget", "6", "--seed", "0", "--n-parallel", "2", *options, name="waits.py"))
+        began = wait_for(lambda: len(self.pids()) >= 4 or run.poll() is not None)  # two told, two that wait
+        assert began
+        assert run.poll() is None, run.communicate()
+        return run
+
+    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_by_a_signal(self, number, status):
+        run = self.begin()
+        run.send_signal(number)
+        out, err = run.communicate(timeout=120)
+        assert run.returncode == status, err
+        assert out.splitlines()[0] == {130: "Interrupted", 143: "Terminated"}[status] + " after 2 evaluations"
+        assert out.splitlines()[1].startswith("best value  ")
+        assert wait_for(lambda: not any(map(is_alive, self.pids())))
+
+    def test_by_kill_9_and_on_again(self):
+        for kill in range(KILLS):
+            wanted = 4 + 2 * kill
+            run = start(line("--budget", "6", "--seed", "0", "--n-parallel", "2", name="waits.py"))
+            assert wait_for(lambda n=wanted: len(self.pids()) >= n)
+            run.kill()
+            run.communicate(timeout=120)
+            assert wait_for(lambda: not any(map(is_alive, self.pids())))
+        Path("wait").unlink()
+        run = start(line("--budget", "6", "--n-parallel", "2", name="waits.py"))
+        out, err = run.communicate(timeout=300)
+        assert run.returncode == 0, err
+        assert out.startswith("The budget is spent after 6 evaluations")
+        assert "dale: found run.db with 2 of 6 evaluations: going on from there" in err
+        history = dale.open("run.db").history
+        assert [t.value for t in history] == [t.params["a"] for t in history]
+        # Those that were being evaluated when it was killed ran once more for each kill; all of their logs are there.
+        executed = sorted(int(name.partition("-")[0]) for name in names("pids"))
+        assert executed == sorted([*range(6), *[2, 3] * KILLS])
+        attempts = ["", *(f"-{n}" for n in range(2, KILLS + 2))]
+        assert sorted(names("run.logs")) == sorted(["0", "1", "4", "5", *(f"{i}{n}" for i in (2, 3) for n in attempts)])
+        assert "exit_code" not in json.loads(Path("run.logs/2/command.json").read_text())
+
+    def test_two_at_once_on_one_store(self):
+        Path("wait").unlink()
+        runs = [start(line("--budget", "8", "--seed", "0", name="waits.py")) for _ in range(2)]
+        for run in runs:
+            _, err = run.communicate(timeout=300)
+            assert run.returncode == 0, err
+        history = dale.open("run.db").history
+        assert 8 <= len(history) <= 9
+        assert [t.value for t in history] == [t.params["a"] for t in history]
+        assert sorted(int(name.partition("-")[0]) for name in names("pids")) == [t.id for t in history]
+        assert sorted(names("run.logs"), key=int) == [str(t.id) for t in history]

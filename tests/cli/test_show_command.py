@@ -1,0 +1,121 @@
+"""``dale show``: what a store holds, in words and as files."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dale
+from dale.cli import main
+from dale.cli.show import printable
+
+SPACE = {"a": (0.0, 1.0), "k": dale.Choice(["x", "esc \x1b[31m\nred"])}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A run with trials of each kind."""
+    monkeypatch.chdir(tmp_path)
+    with dale.Optimizer(SPACE, seed=7, store="run.db", objective={"words": ["sim", "{a} b"], "key": "m.loss"}) as run:
+        for i in range(7):
+            run.tell(run.ask(at={"a": i / 10, "k": "x"}), float(10 - i))
+        run.fail(run.ask(at={"a": 0.9, "k": SPACE["k"].options[1]}), "Traceback\n  more\nValueError: \x1b[31mbad")
+        run.fail(run.ask(), "the node died", retry=True)
+        run.ask()
+    return tmp_path / "run.db"
+
+
+def test_what_it_says(store, capsys):
+    assert main(["show", "run.db"]) == 0
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert lines[:6] == [
+        str(store),
+        "  trials      7 told, 2 failed, 1 pending",
+        "  command     sim '{a} b'",
+        "  key         m.loss",
+        "  seed        7",
+        "  parameters  a: Float(lower=0.0, upper=1.0, log=False, step=None)",
+    ]
+    assert "Best so far after 9 evaluations" in lines
+    assert "best value  4" in lines
+    best = lines.index("best trials")
+    assert [line.split()[:3] for line in lines[best + 1 : best + 6]] == [
+        [str(i), str(10 - i), f"a={i / 10:g},"] for i in (6, 5, 4, 3, 2)
+    ]
+    failed = lines.index("2 failed")
+    assert lines[failed + 1 : failed + 3] == ["  7  ValueError: \\x1b[31mbad", "  8  the node died (asked again)"]
+    assert "\x1b" not in said
+    assert any(line.startswith("begun       20") for line in lines)
+
+
+def test_how_many(store, capsys):
+    assert main(["show", "run.db", "--best", "1", "--trials"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    best = lines.index("best trials")
+    assert lines[best + 1].startswith("  6  4")
+    assert lines[best + 2] == ""
+    every = lines.index("all trials")
+    assert [line.split()[:2] for line in lines[every + 1 : every + 11]] == [
+        *([str(i), str(10 - i)] for i in range(7)), ["7", "failed"], ["8", "failed"], ["9", "pending"]
+    ]  # fmt: skip
+
+
+def test_files(store, capsys):
+    before = store.read_bytes()
+    assert main(["show", "run.db", "--csv", "out.csv", "--json", "out.json"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["wrote out.csv", "wrote out.json"]
+    with Path("out.csv").open(newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == list("01234567")
+    assert len(json.loads(Path("out.json").read_text())["trials"]) == 10
+    assert store.read_bytes() == before
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["out.csv", "out.json", "run.db"]
+
+
+def test_the_run_itself_is_never_written_over(store, capsys):
+    assert main(["show", "run.db", "--csv", "run.db"]) == 2
+    assert "is the run itself" in capsys.readouterr().err
+    assert dale.open("run.db").seed == 7
+
+
+def test_while_it_goes_on(store, capsys):
+    with dale.Optimizer(SPACE, store="run.db") as run:
+        trial = run.ask()
+        assert main(["show", "run.db"]) == 0
+        run.tell(trial, 0.125)
+        assert main(["show", "run.db"]) == 0
+    assert "best value  0.125" in capsys.readouterr().out
+
+
+def test_an_empty_one(tmp_path, capsys):
+    dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db").close()
+    assert main(["show", str(tmp_path / "run.db")]) == 0
+    said = capsys.readouterr().out
+    assert "trials      none yet" in said
+    assert "No evaluation has given a finite value" in said
+
+
+@pytest.mark.parametrize(("name", "said"), [("none.db", "there is no file"), ("text.db", "is no store of dale")])
+def test_no_store(name, said, tmp_path, capsys):
+    (tmp_path / "text.db").write_text("hello " * 1000)
+    assert main(["show", str(tmp_path / name)]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith("dale: error: ")
+    assert said in error
+
+
+def test_one_long_option_does_not_hide_the_rest():
+    assert printable("x" * 1000) == "x" * 157 + "..."
+    assert printable("a\tb\u202e") == "a\\tb\\u202e"
+
+
+def test_nothing_in_a_store_is_run(store):
+    """The words of its command are shown, never started: here they would leave a file."""
+    with dale.Optimizer([(0, 1)], seed=0, store="evil.db", objective={"words": ["touch", "run-it"]}):
+        pass
+    done = subprocess.run([sys.executable, "-m", "dale", "show", "evil.db"], capture_output=True, text=True, check=True)
+    assert "command     touch run-it" in done.stdout
+    assert not Path("run-it").exists()

@@ -1,0 +1,131 @@
+"""A space from a TOML file: what it may say, and errors that name the file, the parameter and the key."""
+
+import re
+
+import pytest
+
+import dale
+from dale import Choice, Float, Int, Space
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text):
+        path = tmp_path / "space.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return Space.from_toml(path)
+
+    return read
+
+
+def test_all_that_it_can_say(read):
+    space = read("""
+        x = [0, 1]
+        "a name" = {low = 0.5, high = 2}
+        [rate]
+        type = "float"
+        low = 1e-5
+        high = 1e-1
+        log = true
+        [width]
+        low = 0
+        high = 1
+        step = 0.25
+        [layers]
+        type = "int"
+        low = 1
+        high = 12
+        log = true
+        [batch]
+        type = "int"
+        low = 16
+        high = 64
+        step = 16
+        [kernel]
+        choices = ["linear", "rbf", "poly", true, 1, 1.0]
+        [size]
+        type = "choice"
+        choices = ["s", "m", "l"]
+        ordered = true
+        [degree]
+        type = "int"
+        low = 2
+        high = 6
+        when = {kernel = ["poly", true], size = "s"}
+        [fixed]
+        type = "float"
+        low = 3
+        high = 3
+    """)
+    assert space == Space(
+        {"a name": Float(0.5, 2)},
+        x=(0, 1),
+        rate=Float(1e-5, 1e-1, log=True),
+        width=Float(0, 1, step=0.25),
+        layers=Int(1, 12, log=True),
+        batch=Int(16, 64, step=16),
+        kernel=Choice(["linear", "rbf", "poly", True, 1, 1.0]),
+        size=Choice(["s", "m", "l"], ordered=True),
+        degree=Int(2, 6).when(kernel=["poly", True], size="s"),
+        fixed=Float(3, 3),
+    )
+    order = ("x", "a name", "rate", "width", "layers", "batch", "kernel", "size", "degree", "fixed")
+    assert space.names == order
+
+
+def test_with_the_mark_that_some_editors_write(read):
+    assert read(b"\xef\xbb\xbfx = [0.0, 1.0]\n") == Space(x=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 3", "parameter 'x' is 3; wanted a pair of bounds, [0.0, 1.0], or a table"),
+        ("x = [1.0]", "parameter 'x' is [1.0]; wanted a pair"),
+        ("x = ['a', 'b']", "parameter 'x' is ['a', 'b']; wanted a pair"),
+        ("x = [true, false]", "for options, choices = [...]"),
+        ("x = [2, 1]", "parameter 'x': bounds are reversed, got [2.0, 1.0]"),
+        ("x = [0, inf]", "parameter 'x': upper bound must be finite"),
+        ("x = {low = 0.0, hihg = 1}", "parameter 'x' has the unknown key 'hihg' (did you mean 'high'?)"),
+        ("x = {low = 0.0, upper = 1}", "parameter 'x' has the unknown key 'upper' (did you mean 'high'?)"),
+        ("x = {low = 0.0, max = 1}", "(did you mean 'high'?)"),
+        ("x = {low = 0.0, q = 1}", "parameter 'x' has the unknown key 'q'; the keys are type, low"),
+        ("x = {low = 1, high = 2}", "parameter 'x' may be of more than one type; add the key 'type'"),
+        ("x = {}", "add the key 'type'"),
+        ("x = {type = 'real', low = 1, high = 2}", "parameter 'x', key 'type': wanted one of 'float', 'int', 'choice'"),
+        ("x = {type = ['int'], low = 1, high = 2}", "parameter 'x', key 'type': wanted one of"),
+        ("x = {type = 'float', low = 1}", "parameter 'x' has no key 'high', which type = \"float\" needs"),
+        ("x = {type = 'choice'}", "parameter 'x' has no key 'choices'"),
+        ("x = {choices = ['a'], low = 1}", "has the key 'low', which type = \"choice\" does not take"),
+        ("x = {choices = 'ab'}", "parameter 'x', key 'choices': wanted a list of options, [\"a\", \"b\"], got 'ab'"),
+        ("x = {choices = ['a', 'a']}", "parameter 'x': option 'a' is there twice"),
+        ("x = {choices = []}", "parameter 'x': there are no options"),
+        ("x = {type = 'float', low = '0', high = 1}", "parameter 'x', key 'low': wanted a number, got '0'"),
+        ("x = {type = 'float', low = true, high = 1}", "parameter 'x', key 'low': wanted a number, got True"),
+        ("x = {type = 'float', low = 0, high = 1, log = 1}", "parameter 'x', key 'log': wanted true or false, got 1"),
+        (
+            "x = {type = 'float', low = 0, high = 1, log = true}",
+            "parameter 'x': a logarithmic parameter needs lower > 0",
+        ),
+        ("x = {type = 'int', low = 0.5, high = 1}", "parameter 'x': lower bound must be a whole number"),
+        ("x = {low = 0.0, high = 1, when = 'y'}", "parameter 'x', key 'when': wanted a table"),
+        ("x = {low = 0.0, high = 1, when = {}}", "parameter 'x', key 'when': when needs at least one condition"),
+        (
+            "x = {low = 0.0, high = 1, when = {y = 1}}",
+            "parameter 'x' is active when y=1, but there is no parameter 'y'",
+        ),
+        ("x = [0, 1]\nx = [0, 1]", "is no TOML file: Cannot overwrite a value (at"),
+        ("x = [0, 1", "is no TOML file"),
+        (b"\xff", "is no TOML file"),
+        ("", "the space is empty"),
+    ],
+)
+def test_errors_say_where(text, said, read, tmp_path):
+    with pytest.raises(dale.SpaceError, match=re.escape(said)) as error:
+        read(text)
+    assert str(error.value).startswith(str(tmp_path / "space.toml"))
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"space\.toml"):
+        Space.from_toml(tmp_path / "space.toml")
