@@ -37,17 +37,17 @@ def arguments(way, n=3):
 
 @dataclass(frozen=True)
 class Counted:
-    """An objective that leaves a file for each time that it runs, with its point and process in it."""
+    """An objective that leaves a file for each time that it runs, named by its process and point: at once or not."""
 
     folder: Path
     fun: object = bowl
 
     def __call__(self, x):
-        (self.folder / uuid.uuid4().hex).write_text(f"{os.getpid()} {x.tobytes().hex()}")
+        (self.folder / f"{uuid.uuid4().hex}-{os.getpid()}-{x.tobytes().hex()}").touch()
         return self.fun(x)
 
     def lines(self):
-        return [path.read_text().split() for path in self.folder.iterdir()]
+        return [path.name.split("-")[1:] for path in self.folder.iterdir()]
 
     def pids(self):
         return [int(pid) for pid, _ in self.lines()]
