@@ -112,10 +112,12 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     workers = evaluator(fun, n_parallel, executor, timeout)
-    optimizer = Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store)
-    with optimizer.together():
-        given = [] if optimizer.history else _begin(optimizer, x0, y0)
-    with optimizer, Signals() as signals:
+    with (
+        Signals() as signals,
+        Optimizer(space, seed=seed, method=method, noise=noise, constraints=constraints, store=store) as optimizer,
+    ):
+        with optimizer.together():
+            given = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(rules.budget, progress) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
@@ -168,6 +170,7 @@ def _run(
     As many trials are out as the workers take; in a serial run that is one. A run that has reached its target ends at
     once; else all that has begun is waited for, and then the rules are asked again.
     """
+    signals.check()  # it may have come while the store was opened
     begun = done = optimizer.n_evaluated  # by an earlier run on the same store
     while not rules.reached(optimizer):
         late = monotonic() >= rules.deadline
