@@ -242,6 +242,27 @@ class TestProcessesThatAreGone:
         assert other.history[0].value == 2.0
 
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+    def test_a_forked_child_opens_no_store_that_was_open_at_the_fork(self, tmp_path):
+        """SQLite takes the parent's locks for its own there: once the parent is gone, others would write between."""
+        optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+        child = os.fork()
+        if child == 0:
+            try:
+                dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+            except dale.StoreError as error:
+                os._exit(0 if "fork first" in str(error) else 2)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        optimizer.close()
+        child = os.fork()
+        if child == 0:
+            dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db").ask()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(dale.open(tmp_path / "run.db").history) == 1
+
+
 def kill_while_it_runs(folder, kills, rng):
     """kill -9 at random moments: while it evaluates, asks and tells, and now and then while it starts."""
     arguments = ("evaluate", folder / "run.db", 10**6, folder / "begun", folder / "told")

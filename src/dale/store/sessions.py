@@ -105,6 +105,7 @@ class Sessions:
 
 _sessions: dict[Path, Sessions] = {}
 _guard = Lock()
+_inherited: set[Path] = set()  # stores that were open when this process was forked
 
 
 def sessions_of(store: Path) -> Sessions:
@@ -113,8 +114,17 @@ def sessions_of(store: Path) -> Sessions:
         return _sessions.setdefault(store, Sessions(store.with_name(f"{store.name}-lock")))
 
 
+def is_inherited(store: Path) -> bool:
+    """Whether a process that this one was forked from had the store open then.
+
+    SQLite in this process takes the locks of that one for its own, and would share the file with everybody without any.
+    """
+    return store in _inherited
+
+
 def _forget() -> None:
     """A forked child holds none of its parent's locks."""
+    _inherited.update(store for store, sessions in _sessions.items() if sessions.own)
     _sessions.clear()
 
 

@@ -31,7 +31,7 @@ from dale.store.place import doubtful
 from dale.store.plain import as_json
 from dale.store.problem import MOST_SHOWN, differences
 from dale.store.schema import Mark, append, check, commit, connect, create, events_after, reported
-from dale.store.sessions import Sessions, sessions_of
+from dale.store.sessions import Sessions, is_inherited, sessions_of
 from dale.store.trials import Event, Kind, content_of
 from dale.trial import Trial
 
@@ -186,7 +186,7 @@ class Store:
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self.path} was opened by process {self._process} and cannot be used by its child {os.getpid()}; "
-                "make a new Optimizer with the same store there"
+                'fork first and open it afterwards, or start processes by multiprocessing.get_context("spawn")'
             )
         if _identity(self.path) != self._file:  # SQLite would go on writing to where nobody finds it
             raise StoreError(
@@ -198,6 +198,11 @@ class Store:
 def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
     """The store of a problem: a new one, or one that is there already and whole, and of the same problem."""
     where = checked_path(path)
+    if is_inherited(where):
+        raise StoreError(
+            f"{where} was open when this process was forked, and SQLite would damage it if it were opened here too; "
+            'fork first and open it afterwards, or start processes by multiprocessing.get_context("spawn")'
+        )
     kind = doubtful(where)
     if kind is not None:
         warnings.warn(
