@@ -207,7 +207,7 @@ def _ask(optimizer: Optimizer, given: list[Trial], rules: _Rules, begun: int) ->
     if rules.tolerance is not None and optimizer.converged(rules.tolerance):
         return CONVERGED
     try:
-        return given[begun] if begun < len(given) else optimizer.ask()
+        return given.pop(0) if given else optimizer.ask()
     except SpaceExhausted:
         return EXHAUSTED
 

@@ -144,6 +144,24 @@ class TestMinimize:
         assert len(seen) == 14 + 2  # the two that were interrupted ran again, no other
         assert result.message == whole.message == "The budget is spent"
 
+    def test_every_point_of_the_user_s_is_evaluated_though_others_work_on_the_store(self, tmp_path):
+        """Those who tell meanwhile move the count of evaluations, not the points that are next."""
+        points = [[0.1 * k, 0.2] for k in range(5)]
+        other = []
+
+        def objective(x):
+            if not other:
+                other.append(dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db"))
+            for trial in other[0].ask(2):
+                other[0].tell(trial, valley(trial.x))
+            return valley(x)
+
+        result = dale.minimize(
+            objective, BOUNDS, budget=20, seed=0, method=Uniform(), x0=points, store=tmp_path / "run.db"
+        )
+        assert all(t.state is State.TOLD for t in result.history)
+        assert [t.x.tolist() for t in result.history[:5]] == points
+
     def test_a_finished_run_returns_at_once(self, tmp_path):
         first = dale.minimize(valley, BOUNDS, budget=6, seed=0, store=tmp_path / "run.db")
         again = dale.minimize(lambda x: 1 / 0, BOUNDS, budget=6, store=tmp_path / "run.db")
