@@ -189,6 +189,18 @@ class TestMinimize:
         dale.open(tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
 
+    def test_what_cannot_be_tidied_up_does_not_cost_the_result(self, tmp_path):
+        def objective(x):
+            lock = tmp_path / "run.db-lock"
+            if lock.is_file():  # as if its folder could not be written to any more, which root always can
+                lock.unlink()
+                lock.mkdir()
+            return valley(x)
+
+        assert dale.minimize(objective, BOUNDS, budget=3, seed=0, store=tmp_path / "run.db").nfev == 3
+        (tmp_path / "run.db-lock").rmdir()
+        assert dale.minimize(valley, BOUNDS, budget=4, seed=0, store=tmp_path / "run.db").nfev == 4
+
     def test_points_that_are_refused_leave_a_store_that_can_be_begun(self, tmp_path):
         with pytest.raises(dale.SpaceError):
             dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0], [9, 9]], store=tmp_path / "run.db")

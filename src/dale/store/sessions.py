@@ -87,11 +87,14 @@ class Sessions:
         fd, self._fd = self._fd, None
         alone = tidy and _alone(fd)
         if alone and sys.platform != "win32":
-            self.path.unlink(missing_ok=True)
+            self._remove()
         os.close(fd)
         if alone and sys.platform == "win32":
-            with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
+            self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):  # in a folder that may not be written to any more it stays, and does no harm
+            self.path.unlink(missing_ok=True)
 
     def alive(self, session: int) -> bool:
         """Whether a session is, in this process or in another."""
