@@ -17,7 +17,7 @@ from dale.methods import Method
 from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
 from dale.space import is_table, points_of, rows_of
-from dale.trial import Evaluation, Result, Source, State, Trial
+from dale.trial import Evaluation, Result, Source, State, Trial, shown
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
@@ -260,7 +260,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
-        return optimizer.fail(trial, f"the objective returned {value!r}{why}")
+        return optimizer.fail(trial, f"the objective returned {shown(value)}{why}")
 
 
 def _is_evaluated(trial: Trial) -> bool:

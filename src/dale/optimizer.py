@@ -33,7 +33,7 @@ from dale.seeding import check_seed, generator
 from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
 from dale.store import Event, Kind, Store, open_store, problem_of, replayed
 from dale.threads import one_blas_thread
-from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point
+from dale.trial import Evaluation, LocalMinimum, Params, Reason, Result, Source, State, Trial, describe_point, shown
 
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
@@ -545,7 +545,9 @@ class Optimizer:
         """What is told, in proper types, if it is in order."""
         if isinstance(value, Evaluation):
             if noise is not None or np.size(constraints):
-                raise TypeError(f"got {value!r} and noise or constraints beside it; tell them in one of the two ways")
+                raise TypeError(
+                    f"got {shown(value)} and noise or constraints beside it; tell them in one of the two ways"
+                )
             value, noise, constraints = value.value, value.noise, value.constraints
         told = Evaluation(_check_value(value), _check_noise(noise), _check_constraints(constraints))
         if told.constraints:
@@ -553,8 +555,8 @@ class Optimizer:
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise TrialError(
-                f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got {constraints!r}; "
-                "tell every trial the same number of them, earlier data included"
+                f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got "
+                f"{shown(constraints)}; tell every trial the same number of them, earlier data included"
             )
         return told
 
@@ -639,10 +641,10 @@ def _check_noise(noise: Any) -> float | None:
     if noise is None:
         return None
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
-        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {noise!r}")
+        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {shown(noise)}")
     number = float(noise)
     if not 0 <= number < math.inf:
-        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {noise!r}")
+        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {shown(noise)}")
     return number
 
 
@@ -657,7 +659,7 @@ def _check_constraints(constraints: Any) -> tuple[float, ...]:
     for value in values:
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(
-                f"constraints must be finite numbers, feasible when at most 0, got {constraints!r}; "
+                f"constraints must be finite numbers, feasible when at most 0, got {shown(constraints)}; "
                 "use fail(trial, why) for an evaluation that has none"
             )
     return tuple(float(v) for v in values)
@@ -693,13 +695,13 @@ def _check_value(value: Any) -> float:
         value = value.reshape(()).item()
     if are_several(value):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective: make one "
+            f"the value of a trial must be one real number, got {shown(value)}; dale minimises one objective: make one "
             "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
         )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; an evaluation without a value is told with "
-            "fail(trial, why)"
+            f"the value of a trial must be one real number, got {shown(value)}; an evaluation without a value is told "
+            "with fail(trial, why)"
         )
     try:
         number = float(value)

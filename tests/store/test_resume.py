@@ -271,7 +271,6 @@ class TestProcessesThatAreGone:
         assert other.ask().id == 2  # this process is alive, whatever became of its child
         assert other.history[0].value == 2.0
 
-
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
     def test_a_forked_child_opens_no_store_that_was_open_at_the_fork(self, tmp_path):
         """SQLite takes the parent's locks for its own there: once the parent is gone, others would write between."""
