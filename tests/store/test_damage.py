@@ -232,6 +232,28 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
     assert dale.open(path).history[0].value == 1.0
 
 
+def test_a_store_has_one_name(tmp_path, whole):
+    path, other = _written(tmp_path / "run.db", whole[0]), tmp_path / "other.db"
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(dale.StoreError, match=r"has 2 names \(hard links\)"):
+            dale.Optimizer(BOUNDS, method=Uniform(), store=name)
+        assert len(dale.open(name).history) == len(whole[1])  # to look at it is no harm
+    other.unlink()
+    draft = tmp_path / ".run.db.123.abcdef.new"  # left by a process that was killed as it had made the store
+    draft.hardlink_to(path)
+    dale.Optimizer(BOUNDS, method=Uniform(), store=path).close()
+    assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+
+def test_a_link_is_the_store_that_it_leads_to(tmp_path, whole):
+    path, link = _written(tmp_path / "run.db", whole[0]), tmp_path / "link.db"
+    link.symlink_to(path)
+    one = dale.Optimizer(BOUNDS, method=Uniform(), store=path)
+    two = dale.Optimizer(BOUNDS, method=Uniform(), store=link)
+    assert one.ask().id != two.ask().id
+
+
 def test_a_store_moves_as_one_file(tmp_path, whole):
     shutil.copy(_written(tmp_path / "a.db", whole[0]), tmp_path / "b.db")
     with dale.Optimizer(BOUNDS, method=Uniform(), store=tmp_path / "b.db") as optimizer:

@@ -30,7 +30,7 @@ from dale.space import Space
 from dale.store.place import doubtful
 from dale.store.plain import as_json
 from dale.store.problem import MOST_SHOWN, differences
-from dale.store.schema import Mark, append, check, commit, connect, create, events_after, reported
+from dale.store.schema import Mark, append, check, check_names, commit, connect, create, events_after, reported
 from dale.store.sessions import Sessions, is_inherited, sessions_of
 from dale.store.trials import Event, Kind, content_of
 from dale.trial import Trial
@@ -63,6 +63,7 @@ class Store:
         self._owners: dict[int, int] = {}  # of the pending trials: the session that evaluates each
         self._sessions = sessions_of(path)
         with reported(path, "open"):
+            check_names(path)
             self._connection = connect(path, "rw")
             self._file = _identity(path)
             self._session = self._begin_session()
