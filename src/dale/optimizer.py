@@ -273,12 +273,13 @@ class Optimizer:
             if self._store is None or self._store.writing:
                 yield
                 return
-            before, version = tuple(self._ledger.trials), self._ledger.version
+            before, version, place = tuple(self._ledger.trials), self._ledger.version, self._store.place()
             try:
                 with self._store.transaction() as news:
                     self._replay(news)
                     yield
-            except BaseException:
+            except BaseException:  # Ctrl-C may come after it was written: then it is read again
+                self._store.go_back(place)
                 if self._ledger.version != version:
                     self._start_over(before)
                 raise

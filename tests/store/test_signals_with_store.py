@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM with a store: the best so far comes back, all that was told is in the file, and it goes on."""
 
+import itertools
 import json
 import signal
 import sys
@@ -175,3 +176,45 @@ def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, m
     finally:
         signal.signal(signal.SIGTERM, handler)
     assert (result.status, result.message, result.nfev) == (2, "Terminated", 4)
+
+
+def interrupted_at(k, call):
+    """Whether a call was interrupted, by Ctrl-C at the k-th line of those that begin and end a transaction."""
+    left = [k]
+
+    def trace(frame, event, _):
+        if not frame.f_code.co_filename.endswith(("contextlib.py", "store.py")):
+            return None
+        left[0] -= event == "line"
+        if left[0] == 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_anywhere_in_ask_and_tell_leaves_memory_and_file_the_same(tmp_path):
+    """Without minimize it may strike in the midst of a record, also when that was just written."""
+    store = tmp_path / "run.db"
+    with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store) as optimizer:
+        for k in itertools.count(1):
+            trial = optimizer.ask()
+            cut = interrupted_at(k, optimizer.ask), interrupted_at(k, lambda t=trial: optimizer.tell(t, 0.5))
+            for pending in optimizer.history[trial.id :]:
+                optimizer.tell(pending, 0.5)
+            if not any(cut):
+                break
+        run = dale.open(store)
+        assert [(t.id, t.state) for t in optimizer.history] == [(t.id, t.state) for t in run.history]
+        told = [event.trial for event in run.events if event.kind == "tell"]
+        assert told == sorted(set(told))
+        assert len(told) == len(run.history) > k > 50

@@ -35,6 +35,7 @@ from dale.store.sessions import Sessions, is_inherited, sessions_of
 from dale.store.trials import Event, Kind, content_of
 from dale.trial import Trial
 
+Place = tuple[Mark, dict[int, int]]  # the last event, and who evaluates the pending trials
 PATIENCE = 600.0  # seconds to wait for another process that writes: it may be thinking
 
 
@@ -71,9 +72,11 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[list[Event]]:
-        """A change of the run, all of it or nothing; gives what has happened since the last one."""
+        """A change of the run, all of it or nothing; gives what has happened since the last one.
+
+        Where it is left by an error, ``go_back`` to the ``place`` before.
+        """
         self._check_usable()
-        before = self._mark, dict(self._owners)
         self._unsaved: list[tuple[Kind, int, dict[str, Any]]] = []
         try:
             with reported(self.path, "read"):
@@ -84,11 +87,19 @@ class Store:
             with self._saved():
                 commit(self._connection, self._mark)
         except BaseException:
-            self._mark, self._owners = before
             self._roll_back()
             raise
         finally:
             self.writing = False
+
+    def place(self) -> Place:
+        """How far the run has been read."""
+        return self._mark, dict(self._owners)
+
+    def go_back(self, place: Place) -> None:
+        """Read again from there the next time: what was written since, if it was, comes as news."""
+        self.writing = False  # Ctrl-C may have come before the end of the transaction could say so
+        self._mark, self._owners = place
 
     def write(self, kind: Kind, trial: Trial) -> None:
         """Append an event about a trial; inside a transaction."""
