@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dale.errors import SpaceExhausted, TrialError
+from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate import Evaluator, Outcome, Signals, evaluator, next_ended
 from dale.methods import Method
 from dale.optimizer import Optimizer, are_several, check_tolerance
 from dale.progress import Progress
 from dale.space import is_table, points_of, rows_of
-from dale.trial import Evaluation, Result, Source, State, Trial, shown
+from dale.trial import Evaluation, Result, Source, State, Trial, describe_point, shown
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
@@ -253,6 +253,9 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
         return optimizer.tell(trial, told)
+    except StoreError as error:
+        error.add_note(f"Trial {trial.id} at {describe_point(trial.params)} gave {shown(value)}, which was not kept")
+        raise
     except (TypeError, ValueError) as error:
         first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
         if first and (are_several(told.value) or isinstance(error, TrialError)):

@@ -171,8 +171,6 @@ def test_what_is_no_path(store):
 def test_places_where_nothing_can_be_written(tmp_path):
     with pytest.raises(dale.StoreError, match="folder"):
         dale.Optimizer(BOUNDS, store=tmp_path / "nowhere" / "run.db")
-    with pytest.raises(dale.StoreError, match="could not read"):
-        dale.Optimizer(BOUNDS, store=tmp_path)
     with pytest.raises(dale.StoreError, match="no file"):
         dale.open(tmp_path / "run.db")
 
@@ -230,6 +228,24 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
     (tmp_path / "moved.db").rename(path)
     optimizer.tell(trial, 1.0)
     assert dale.open(path).history[0].value == 1.0
+
+
+def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
+    """It may have taken hours, and the optimizer of minimize is out of reach."""
+
+    def objective(x):
+        (tmp_path / "run.db").unlink(missing_ok=True)
+        return 0.123456789012345
+
+    with pytest.raises(dale.StoreError, match="deleted") as caught:
+        dale.minimize(objective, BOUNDS, budget=3, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert re.fullmatch(r"Trial 0 at \(.*\) gave 0\.123456789012345, which was not kept", *caught.value.__notes__)
+
+
+def test_a_folder_is_no_store(tmp_path):
+    for attempt in (dale.open, lambda path: dale.Optimizer(BOUNDS, store=path)):
+        with pytest.raises(dale.StoreError, match="is a folder"):
+            attempt(tmp_path)
 
 
 def test_a_store_has_one_name(tmp_path, whole):

@@ -27,7 +27,7 @@ import scipy
 from dale.errors import StoreError, StoreWarning
 from dale.seeding import check_seed
 from dale.space import Space
-from dale.store.place import doubtful
+from dale.store.place import checked_path, doubtful
 from dale.store.plain import as_json
 from dale.store.problem import MOST_SHOWN, differences
 from dale.store.schema import Mark, append, check, check_names, commit, connect, create, events_after, reported
@@ -250,16 +250,6 @@ def read(path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:
 def _read(path: Path, mode: Literal["ro", "ro&immutable=1"]) -> tuple[dict[str, Any], Mark, list[Event]]:
     with reported(path, "read"), contextlib.closing(connect(path, mode)) as connection:
         return check(connection, path)
-
-
-def checked_path(path: Any) -> Path:
-    """Where a store is, links followed."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
-    text = os.fspath(path)
-    if not isinstance(text, str) or not text or "://" in text or text == ":memory:":
-        raise ValueError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
-    return Path(text).resolve()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
