@@ -230,6 +230,31 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
     assert dale.open(path).history[0].value == 1.0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted")
+def test_a_log_that_is_taken_away_is_missed(tmp_path):
+    """Whoever opens the store next makes another log, and each would overwrite what the other has told."""
+    path = tmp_path / "run.db"
+    first = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
+    first.tell(first.ask(), 1.0)
+    for name in ("run.db-wal", "run.db-shm"):
+        (tmp_path / name).unlink()
+    other = start("-c", OTHER, path)
+    assert other.communicate()[0] == "2\n"
+    with pytest.raises(dale.StoreError, match=r"run\.db-wal was deleted, moved or replaced"):
+        first.ask()
+    first.close()
+    assert [t.value for t in dale.open(path).history] == [1.0, 2.0]
+
+
+OTHER = """
+import dale, sys
+from store_runs import BOUNDS, Uniform
+optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=sys.argv[1])
+optimizer.tell(optimizer.ask(), 2.0)
+print(len(optimizer.history))
+"""
+
+
 def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
     """It may have taken hours, and the optimizer of minimize is out of reach."""
 

@@ -66,8 +66,8 @@ class Store:
         with reported(path, "open"):
             check_names(path)
             self._connection = connect(path, "rw")
-            self._file = _identity(path)
             self._session = self._begin_session()
+            self._files = {file: _identity(file) for file in (path, Path(f"{path}-wal"))}
         self._end = weakref.finalize(self, _end, self._connection, self._sessions, self._session, self._process)
 
     @contextlib.contextmanager
@@ -200,11 +200,12 @@ class Store:
                 f"{self.path} was opened by process {self._process} and cannot be used by its child {os.getpid()}; "
                 'fork first and open it afterwards, or start processes by multiprocessing.get_context("spawn")'
             )
-        if _identity(self.path) != self._file:  # SQLite would go on writing to where nobody finds it
-            raise StoreError(
-                f"{self.path} was deleted, moved or replaced while it was open; put it back to go on, or take what is "
-                "known from history"
-            )
+        for file, identity in self._files.items():
+            if _identity(file) != identity:  # SQLite would go on writing to where nobody finds it
+                raise StoreError(
+                    f"{file} was deleted, moved or replaced while it was open; put it back to go on, or make a new "
+                    f"Optimizer with the store if {self.path.name} is there, or take what is known from history"
+                )
 
 
 def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
