@@ -13,9 +13,9 @@ ROOT = Path(dale.__file__).parent
 
 # Each line may import from the lines above it. What stands on one line is independent of its neighbours.
 LAYERS = [
-    {"arrays", "errors", "threads", "values"},
+    {"arrays", "errors", "threads"},
     {"trial", "beliefs", "descent", "constrained"},
-    {"space", "regions"},
+    {"space", "regions", "values"},
     {"kernels"},
     {"gp"},
     {"acquisition", "search", "design", "seeding"},

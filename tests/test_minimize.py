@@ -369,6 +369,25 @@ def test_a_fresh_seed_is_told():
     assert one.x_iters.tolist() == two.x_iters.tolist()
 
 
+class Unspeakable:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("value", ["x" * 10**6, [0.5] * 10**6, Unspeakable()], ids=["text", "list", "unspeakable"])
+def test_what_is_long_or_cannot_be_shown_fails_its_trial_in_few_words(value):
+    calls = []
+
+    def fun(x):
+        calls.append(1)
+        return value if len(calls) == 3 else bowl(x)
+
+    result = dale.minimize(fun, BOX, budget=4, seed=0)
+    assert [t.error is None for t in result.history] == [True, True, False, True]
+    assert result.history[2].error.startswith("the objective returned ")
+    assert len(result.history[2].error) < 1100
+
+
 @pytest.mark.parametrize("values", [[1.0, 2.0], (1.0, 2.0, 3.0), np.ones(2), np.ones((1, 2)), {"loss": 1.0, "time": 2}])
 class TestSeveralObjectives:
     WORDS = r"must be one real number, got .*; dale minimises one objective: .* weighted sum, or use Optuna or BoTorch"

@@ -80,6 +80,18 @@ def test_no_cell_is_a_formula(store, tmp_path):
             float(cell)  # a number stays one
 
 
+def test_text_that_no_file_can_hold_is_written_as_its_code(tmp_path):
+    with dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db") as optimizer:
+        optimizer.fail(optimizer.ask(), "no such file: caf\udce9.dat")  # as Python has names that are no UTF-8
+        optimizer.tell(optimizer.ask(), 1.0)
+    run = dale.open(tmp_path / "run.db")
+    run.to_csv(tmp_path / "run.csv")
+    assert r"caf\udce9.dat" in (tmp_path / "run.csv").read_text(encoding="utf-8")
+    assert len(dale.Optimizer([(0, 1)]).add_all(tmp_path / "run.csv")) == 2
+    run.to_json(tmp_path / "run.json")
+    assert json.loads((tmp_path / "run.json").read_text())["trials"][0]["error"] == "no such file: caf\udce9.dat"
+
+
 def test_json_has_everything(store, tmp_path):
     run = dale.open(store)
     run.to_json(tmp_path / "run.json")

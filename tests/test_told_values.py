@@ -6,6 +6,30 @@ import pytest
 import dale
 
 
+class Tensor:
+    """A scalar as torch has it: with a length that it does not tell."""
+
+    ndim = 0
+
+    def __init__(self, value):
+        self.value = value
+
+    def __len__(self):
+        raise TypeError("len() of a 0-d tensor")
+
+    def item(self):
+        return self.value
+
+
+def test_a_scalar_of_another_library_is_a_number():
+    optimizer = dale.Optimizer([(0, 1)], seed=0)
+    assert optimizer.tell(optimizer.ask(), Tensor(0.5)).value == 0.5
+    with pytest.raises(TypeError, match="must be one real number"):
+        optimizer.tell(optimizer.ask(), Tensor("a"))
+    with pytest.raises(TypeError, match="must be one real number"):
+        optimizer.tell(optimizer.ask(), np.ma.masked)
+
+
 class TestNoiseAndConstraintsAreTold:
     def test_they_are_kept_with_the_value(self):
         optimizer = dale.Optimizer([(0, 1)], seed=0)

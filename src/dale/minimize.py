@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dale.errors import SpaceExhausted, TrialError
+from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate import Command, Evaluator, Outcome, Signals, evaluator, next_ended
 from dale.methods import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
 from dale.space import as_space, is_table, points_of, rows_of
-from dale.trial import Evaluation, Result, Source, State, Trial
+from dale.trial import Evaluation, Result, Source, State, Trial, describe_point, shown
 from dale.values import are_several, check_tolerance
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
@@ -115,13 +115,11 @@ def minimize(
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = as_space(space)
     workers = evaluator(fun, space, n_parallel, executor, timeout, store)
+    problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.described() if isinstance(fun, Command) else None
-    optimizer = Optimizer(
-        space, seed=seed, method=method, noise=noise, constraints=constraints, store=store, objective=objective
-    )
-    with optimizer.together():
-        given = [] if optimizer.history else _begin(optimizer, x0, y0)
-    with optimizer, Signals() as signals:
+    with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
+        with optimizer.together():
+            given = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(rules.budget, progress) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
@@ -174,6 +172,7 @@ def _run(
     As many trials are out as the workers take; in a serial run that is one. A run that has reached its target ends at
     once; else all that has begun is waited for, and then the rules are asked again.
     """
+    signals.check()  # it may have come while the store was opened
     begun = done = optimizer.n_evaluated  # by an earlier run on the same store
     while not rules.reached(optimizer):
         late = monotonic() >= rules.deadline
@@ -211,7 +210,7 @@ def _ask(optimizer: Optimizer, given: list[Trial], rules: _Rules, begun: int) ->
     if rules.tolerance is not None and optimizer.converged(rules.tolerance):
         return CONVERGED
     try:
-        return given[begun] if begun < len(given) else optimizer.ask()
+        return given.pop(0) if given else optimizer.ask()
     except SpaceExhausted:
         return EXHAUSTED
 
@@ -257,6 +256,9 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     told = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
         return optimizer.tell(trial, told)
+    except StoreError as error:
+        error.add_note(f"Trial {trial.id} at {describe_point(trial.params)} gave {shown(value)}, which was not kept")
+        raise
     except (TypeError, ValueError) as error:
         first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
         if first and (are_several(told.value) or isinstance(error, TrialError)):
@@ -264,7 +266,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
-        return optimizer.fail(trial, f"the objective returned {value!r}{why}")
+        return optimizer.fail(trial, f"the objective returned {shown(value)}{why}")
 
 
 def _is_evaluated(trial: Trial) -> bool:

@@ -30,7 +30,7 @@ from dale.seeding import check_seed, generator
 from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
 from dale.store import Event, Kind, Store, open_store, problem_of, replayed
 from dale.threads import one_blas_thread
-from dale.trial import Evaluation, Params, Reason, Result, Source, State, Trial, describe_point
+from dale.trial import Evaluation, Params, Reason, Result, Source, State, Trial, describe_point, shown
 from dale.untried import Untried
 from dale.values import check_constraints, check_noise, check_tolerance, check_value
 
@@ -278,12 +278,13 @@ class Optimizer:
             if self._store is None or self._store.writing:
                 yield
                 return
-            before, version = tuple(self._ledger.trials), self._ledger.version
+            before, version, place = tuple(self._ledger.trials), self._ledger.version, self._store.place()
             try:
                 with self._store.transaction() as news:
                     self._replay(news)
                     yield
-            except BaseException:
+            except BaseException:  # Ctrl-C may come after it was written: then it is read again
+                self._store.go_back(place)
                 if self._ledger.version != version:
                     self._start_over(before)
                 raise
@@ -511,7 +512,9 @@ class Optimizer:
         """What is told, in proper types, if it is in order."""
         if isinstance(value, Evaluation):
             if noise is not None or np.size(constraints):
-                raise TypeError(f"got {value!r} and noise or constraints beside it; tell them in one of the two ways")
+                raise TypeError(
+                    f"got {shown(value)} and noise or constraints beside it; tell them in one of the two ways"
+                )
             value, noise, constraints = value.value, value.noise, value.constraints
         told = Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
         if told.constraints:
@@ -519,8 +522,8 @@ class Optimizer:
         others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise TrialError(
-                f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got {constraints!r}; "
-                "tell every trial the same number of them, earlier data included"
+                f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got "
+                f"{shown(constraints)}; tell every trial the same number of them, earlier data included"
             )
         return told
 

@@ -88,14 +88,15 @@ class Run:
 
         A column for each parameter and one for the value, which is empty where the trial failed; then constraints,
         noise, reason, error, times (UTC) and the process that ended it. Where a parameter has the name of one of these,
-        that column's name gets an underscore. Text that a spreadsheet would take for a formula gets an apostrophe.
+        that column's name gets an underscore. Text that a spreadsheet would take for a formula gets an apostrophe, and
+        what is no character (of a file name in an error, say) is written as its code.
         What is pending, or was failed by the machine, says nothing about the objective and is left out.
         """
         names = list(self.space.names)
         k = max((len(t.constraints) for t in self.history), default=0)
         more = ["id", "value", *(f"constraint{i}" for i in range(k)), *COLUMNS]
         heading = [*names, *(_free(name, names) for name in more)]
-        with self._target(path).open("w", newline="", encoding="utf-8") as file:
+        with self._target(path).open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
             writer = csv.writer(file)
             writer.writerow(map(safe_cell, heading))
             for trial, times in zip(self.history, self.times(), strict=True):

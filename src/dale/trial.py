@@ -13,6 +13,7 @@ from scipy.optimize import OptimizeResult
 
 from dale.arrays import Matrix, Vector
 
+MOST_SHOWN = 1000  # letters of a value in a message
 Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in one with names
 
 
@@ -305,6 +306,15 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         return f"<dale.Result: {self!s}>"
+
+
+def shown(value: Any) -> str:
+    """What an objective returned, as messages show it: cut where it is long, by its type where it cannot say."""
+    try:
+        text = repr(value)
+    except Exception:  # its own code
+        return f"<{type(value).__name__} that cannot be shown>"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def describe_point(params: Params) -> str:

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from dale.trial import shown
+
 
 def are_several(value: Any) -> bool:
     """Whether a value is a collection, as of several objectives."""
     if isinstance(value, np.ndarray):
         return value.size > 1
+    if getattr(value, "ndim", None) == 0:  # a tensor of torch's has a length, and raises when it is asked for it
+        return False
     return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
 
 
@@ -21,15 +25,17 @@ def check_value(value: Any) -> float:
     """The value as a float, if it is one finite real number."""
     if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
         value = value.reshape(()).item()
+    elif getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not isinstance(value, np.ndarray | Real):
+        value = value.item()  # a scalar of torch, JAX or the like
     if are_several(value):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; dale minimises one objective: make one "
+            f"the value of a trial must be one real number, got {shown(value)}; dale minimises one objective: make one "
             "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
         )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {value!r}; an evaluation without a value is told with "
-            "fail(trial, why)"
+            f"the value of a trial must be one real number, got {shown(value)}; an evaluation without a value is told "
+            "with fail(trial, why)"
         )
     try:
         number = float(value)
@@ -47,10 +53,10 @@ def check_noise(noise: Any) -> float | None:
     if noise is None:
         return None
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
-        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {noise!r}")
+        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {shown(noise)}")
     number = float(noise)
     if not 0 <= number < math.inf:
-        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {noise!r}")
+        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {shown(noise)}")
     return number
 
 
@@ -65,7 +71,7 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     for value in values:
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(
-                f"constraints must be finite numbers, feasible when at most 0, got {constraints!r}; "
+                f"constraints must be finite numbers, feasible when at most 0, got {shown(constraints)}; "
                 "use fail(trial, why) for an evaluation that has none"
             )
     return tuple(float(v) for v in values)

@@ -171,8 +171,6 @@ def test_what_is_no_path(store):
 def test_places_where_nothing_can_be_written(tmp_path):
     with pytest.raises(dale.StoreError, match="folder"):
         dale.Optimizer(BOUNDS, store=tmp_path / "nowhere" / "run.db")
-    with pytest.raises(dale.StoreError, match="could not read"):
-        dale.Optimizer(BOUNDS, store=tmp_path)
     with pytest.raises(dale.StoreError, match="no file"):
         dale.open(tmp_path / "run.db")
 
@@ -230,6 +228,71 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
     (tmp_path / "moved.db").rename(path)
     optimizer.tell(trial, 1.0)
     assert dale.open(path).history[0].value == 1.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted")
+def test_a_log_that_is_taken_away_is_missed(tmp_path):
+    """Whoever opens the store next makes another log, and each would overwrite what the other has told."""
+    path = tmp_path / "run.db"
+    first = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
+    first.tell(first.ask(), 1.0)
+    for name in ("run.db-wal", "run.db-shm"):
+        (tmp_path / name).unlink()
+    other = start("-c", OTHER, path)
+    assert other.communicate()[0] == "2\n"
+    with pytest.raises(dale.StoreError, match=r"run\.db-wal was deleted, moved or replaced"):
+        first.ask()
+    first.close()
+    assert [t.value for t in dale.open(path).history] == [1.0, 2.0]
+
+
+OTHER = """
+import dale, sys
+from store_runs import BOUNDS, Uniform
+optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=sys.argv[1])
+optimizer.tell(optimizer.ask(), 2.0)
+print(len(optimizer.history))
+"""
+
+
+def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
+    """It may have taken hours, and the optimizer of minimize is out of reach."""
+
+    def objective(x):
+        (tmp_path / "run.db").unlink(missing_ok=True)
+        return 0.123456789012345
+
+    with pytest.raises(dale.StoreError, match="deleted") as caught:
+        dale.minimize(objective, BOUNDS, budget=3, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert re.fullmatch(r"Trial 0 at \(.*\) gave 0\.123456789012345, which was not kept", *caught.value.__notes__)
+
+
+def test_a_folder_is_no_store(tmp_path):
+    for attempt in (dale.open, lambda path: dale.Optimizer(BOUNDS, store=path)):
+        with pytest.raises(dale.StoreError, match="is a folder"):
+            attempt(tmp_path)
+
+
+def test_a_store_has_one_name(tmp_path, whole):
+    path, other = _written(tmp_path / "run.db", whole[0]), tmp_path / "other.db"
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(dale.StoreError, match=r"has 2 names \(hard links\)"):
+            dale.Optimizer(BOUNDS, method=Uniform(), store=name)
+        assert len(dale.open(name).history) == len(whole[1])  # to look at it is no harm
+    other.unlink()
+    draft = tmp_path / ".run.db.123.abcdef.new"  # left by a process that was killed as it had made the store
+    draft.hardlink_to(path)
+    dale.Optimizer(BOUNDS, method=Uniform(), store=path).close()
+    assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+
+def test_a_link_is_the_store_that_it_leads_to(tmp_path, whole):
+    path, link = _written(tmp_path / "run.db", whole[0]), tmp_path / "link.db"
+    link.symlink_to(path)
+    one = dale.Optimizer(BOUNDS, method=Uniform(), store=path)
+    two = dale.Optimizer(BOUNDS, method=Uniform(), store=link)
+    assert one.ask().id != two.ask().id
 
 
 def test_a_store_moves_as_one_file(tmp_path, whole):

@@ -144,6 +144,24 @@ class TestMinimize:
         assert len(seen) == 14 + 2  # the two that were interrupted ran again, no other
         assert result.message == whole.message == "The budget is spent"
 
+    def test_every_point_of_the_user_s_is_evaluated_though_others_work_on_the_store(self, tmp_path):
+        """Those who tell meanwhile move the count of evaluations, not the points that are next."""
+        points = [[0.1 * k, 0.2] for k in range(5)]
+        other = []
+
+        def objective(x):
+            if not other:
+                other.append(dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db"))
+            for trial in other[0].ask(2):
+                other[0].tell(trial, valley(trial.x))
+            return valley(x)
+
+        result = dale.minimize(
+            objective, BOUNDS, budget=20, seed=0, method=Uniform(), x0=points, store=tmp_path / "run.db"
+        )
+        assert all(t.state is State.TOLD for t in result.history)
+        assert [t.x.tolist() for t in result.history[:5]] == points
+
     def test_a_finished_run_returns_at_once(self, tmp_path):
         first = dale.minimize(valley, BOUNDS, budget=6, seed=0, store=tmp_path / "run.db")
         again = dale.minimize(lambda x: 1 / 0, BOUNDS, budget=6, store=tmp_path / "run.db")
@@ -170,6 +188,18 @@ class TestMinimize:
         dale.minimize(valley, BOUNDS, budget=3, store=tmp_path / "run.db")
         dale.open(tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+    def test_what_cannot_be_tidied_up_does_not_cost_the_result(self, tmp_path):
+        def objective(x):
+            lock = tmp_path / "run.db-lock"
+            if lock.is_file():  # as if its folder could not be written to any more, which root always can
+                lock.unlink()
+                lock.mkdir()
+            return valley(x)
+
+        assert dale.minimize(objective, BOUNDS, budget=3, seed=0, store=tmp_path / "run.db").nfev == 3
+        (tmp_path / "run.db-lock").rmdir()
+        assert dale.minimize(valley, BOUNDS, budget=4, seed=0, store=tmp_path / "run.db").nfev == 4
 
     def test_points_that_are_refused_leave_a_store_that_can_be_begun(self, tmp_path):
         with pytest.raises(dale.SpaceError):
@@ -240,6 +270,26 @@ class TestProcessesThatAreGone:
         optimizer.ask()
         assert other.ask().id == 2  # this process is alive, whatever became of its child
         assert other.history[0].value == 2.0
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+    def test_a_forked_child_opens_no_store_that_was_open_at_the_fork(self, tmp_path):
+        """SQLite takes the parent's locks for its own there: once the parent is gone, others would write between."""
+        optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+        child = os.fork()
+        if child == 0:
+            try:
+                dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+            except dale.StoreError as error:
+                os._exit(0 if "fork first" in str(error) else 2)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        optimizer.close()
+        child = os.fork()
+        if child == 0:
+            dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db").ask()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(dale.open(tmp_path / "run.db").history) == 1
 
 
 def kill_while_it_runs(folder, kills, rng):

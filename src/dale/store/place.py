@@ -1,14 +1,31 @@
-"""Whether a file is where SQLite can be trusted with it, as far as this can be told."""
+"""Where a store is, and whether SQLite can be trusted with a file there, as far as this can be told."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
+
+from dale.errors import StoreError
 
 MOUNTS = Path("/proc/mounts")  # Linux; elsewhere only the path itself tells
 NETWORK = {
     "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "panfs", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf",
 }  # fmt: skip
+
+
+def checked_path(path: Any) -> Path:
+    """Where a store is, links followed."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text or "://" in text or text == ":memory:":
+        raise ValueError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
+    where = Path(text).resolve()
+    if where.is_dir():
+        raise StoreError(f"{where} is a folder; give the path of a file in it, which need not be there")
+    return where
 
 
 def doubtful(path: Path) -> str | None:

@@ -14,6 +14,7 @@ where it is damaged. Evaluations are expensive; the milliseconds that this takes
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import secrets
@@ -47,6 +48,7 @@ TABLES = {
     checksum INTEGER NOT NULL
 )""",
 }
+DRAFT = ".{}.{}.new"  # name of a store before it is whole
 COLUMNS = "number, session, kind, trial, time, content, checksum"
 SAVE = "copy it away together with the files beside it before anything else, and take a backup of it or begin a new one"
 
@@ -77,7 +79,7 @@ def create(path: Path, problem: dict[str, Any]) -> None:
             f"there is no {path}, but {log.name} of one that was deleted or moved away, which would become part of a "
             f"new one; put the file back to go on with it, or delete {log.name} too to begin a new run"
         )
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
+    draft = path.with_name(DRAFT.format(path.name, f"{os.getpid()}.{secrets.token_hex(4)}"))
     with reported(path, "make"):
         try:
             connection = connect(draft, "rwc")
@@ -113,6 +115,25 @@ def _put_in_place(draft: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def check_names(path: Path) -> None:
+    """Refuse a file with another name: SQLite keeps a log for each name, and what is written by one damages the other.
+
+    A draft is no other name, but left by a process that was killed as the store was there.
+    """
+    if path.stat().st_nlink < 2:
+        return
+    for draft in path.parent.glob(DRAFT.format(glob.escape(path.name), "*")):
+        with contextlib.suppress(FileNotFoundError):
+            if draft.samefile(path):
+                draft.unlink()
+    names = path.stat().st_nlink
+    if names > 1:
+        raise StoreError(
+            f"{path} has {names} names (hard links), and SQLite would damage it if it were used by more than one of "
+            "them; delete the others, or copy the file and use the copy. It was left as it is"
+        )
 
 
 def check(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:

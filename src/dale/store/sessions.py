@@ -87,11 +87,14 @@ class Sessions:
         fd, self._fd = self._fd, None
         alone = tidy and _alone(fd)
         if alone and sys.platform != "win32":
-            self.path.unlink(missing_ok=True)
+            self._remove()
         os.close(fd)
         if alone and sys.platform == "win32":
-            with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
+            self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):  # in a folder that may not be written to any more it stays, and does no harm
+            self.path.unlink(missing_ok=True)
 
     def alive(self, session: int) -> bool:
         """Whether a session is, in this process or in another."""
@@ -105,6 +108,7 @@ class Sessions:
 
 _sessions: dict[Path, Sessions] = {}
 _guard = Lock()
+_inherited: set[Path] = set()  # stores that were open when this process was forked
 
 
 def sessions_of(store: Path) -> Sessions:
@@ -113,8 +117,17 @@ def sessions_of(store: Path) -> Sessions:
         return _sessions.setdefault(store, Sessions(store.with_name(f"{store.name}-lock")))
 
 
+def is_inherited(store: Path) -> bool:
+    """Whether a process that this one was forked from had the store open then.
+
+    SQLite in this process takes the locks of that one for its own, and would share the file with everybody without any.
+    """
+    return store in _inherited
+
+
 def _forget() -> None:
     """A forked child holds none of its parent's locks."""
+    _inherited.update(store for store, sessions in _sessions.items() if sessions.own)
     _sessions.clear()
 
 

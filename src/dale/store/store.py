@@ -27,14 +27,15 @@ import scipy
 from dale.errors import StoreError, StoreWarning
 from dale.seeding import check_seed
 from dale.space import Space
-from dale.store.place import doubtful
+from dale.store.place import checked_path, doubtful
 from dale.store.plain import as_json
 from dale.store.problem import MOST_SHOWN, differences
-from dale.store.schema import Mark, append, check, commit, connect, create, events_after, reported
-from dale.store.sessions import Sessions, sessions_of
+from dale.store.schema import Mark, append, check, check_names, commit, connect, create, events_after, reported
+from dale.store.sessions import Sessions, is_inherited, sessions_of
 from dale.store.trials import Event, Kind, content_of
 from dale.trial import Trial
 
+Place = tuple[Mark, dict[int, int]]  # the last event, and who evaluates the pending trials
 PATIENCE = 600.0  # seconds to wait for another process that writes: it may be thinking
 
 
@@ -63,16 +64,19 @@ class Store:
         self._owners: dict[int, int] = {}  # of the pending trials: the session that evaluates each
         self._sessions = sessions_of(path)
         with reported(path, "open"):
+            check_names(path)
             self._connection = connect(path, "rw")
-            self._file = _identity(path)
             self._session = self._begin_session()
+            self._files = {file: _identity(file) for file in (path, Path(f"{path}-wal"))}
         self._end = weakref.finalize(self, _end, self._connection, self._sessions, self._session, self._process)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[list[Event]]:
-        """A change of the run, all of it or nothing; gives what has happened since the last one."""
+        """A change of the run, all of it or nothing; gives what has happened since the last one.
+
+        Where it is left by an error, ``go_back`` to the ``place`` before.
+        """
         self._check_usable()
-        before = self._mark, dict(self._owners)
         self._unsaved: list[tuple[Kind, int, dict[str, Any]]] = []
         try:
             with reported(self.path, "read"):
@@ -83,11 +87,19 @@ class Store:
             with self._saved():
                 commit(self._connection, self._mark)
         except BaseException:
-            self._mark, self._owners = before
             self._roll_back()
             raise
         finally:
             self.writing = False
+
+    def place(self) -> Place:
+        """How far the run has been read."""
+        return self._mark, dict(self._owners)
+
+    def go_back(self, place: Place) -> None:
+        """Read again from there the next time: what was written since, if it was, comes as news."""
+        self.writing = False  # Ctrl-C may have come before the end of the transaction could say so
+        self._mark, self._owners = place
 
     def write(self, kind: Kind, trial: Trial) -> None:
         """Append an event about a trial; inside a transaction."""
@@ -186,18 +198,24 @@ class Store:
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self.path} was opened by process {self._process} and cannot be used by its child {os.getpid()}; "
-                "make a new Optimizer with the same store there"
+                'fork first and open it afterwards, or start processes by multiprocessing.get_context("spawn")'
             )
-        if _identity(self.path) != self._file:  # SQLite would go on writing to where nobody finds it
-            raise StoreError(
-                f"{self.path} was deleted, moved or replaced while it was open; put it back to go on, or take what is "
-                "known from history"
-            )
+        for file, identity in self._files.items():
+            if _identity(file) != identity:  # SQLite would go on writing to where nobody finds it
+                raise StoreError(
+                    f"{file} was deleted, moved or replaced while it was open; put it back to go on, or make a new "
+                    f"Optimizer with the store if {self.path.name} is there, or take what is known from history"
+                )
 
 
 def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
     """The store of a problem: a new one, or one that is there already and whole, and of the same problem."""
     where = checked_path(path)
+    if is_inherited(where):
+        raise StoreError(
+            f"{where} was open when this process was forked, and SQLite would damage it if it were opened here too; "
+            'fork first and open it afterwards, or start processes by multiprocessing.get_context("spawn")'
+        )
     kind = doubtful(where)
     if kind is not None:
         warnings.warn(
@@ -233,16 +251,6 @@ def read(path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:
 def _read(path: Path, mode: Literal["ro", "ro&immutable=1"]) -> tuple[dict[str, Any], Mark, list[Event]]:
     with reported(path, "read"), contextlib.closing(connect(path, mode)) as connection:
         return check(connection, path)
-
-
-def checked_path(path: Any) -> Path:
-    """Where a store is, links followed."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
-    text = os.fspath(path)
-    if not isinstance(text, str) or not text or "://" in text or text == ":memory:":
-        raise ValueError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
-    return Path(text).resolve()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -1,0 +1,220 @@
+"""Ctrl-C and SIGTERM with a store: the best so far comes back, all that was told is in the file, and it goes on."""
+
+import itertools
+import json
+import signal
+import sys
+from collections import Counter
+
+import pytest
+from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley
+
+import dale
+from dale.trial import State
+
+REPETITIONS = 50 if FULL else 4
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+# Forks a run, signals it at a random moment and prints what came of it, so often as told: all on one store. Now and
+# then the moment is as soon as there is a file, so that some signals arrive while it is opened.
+DRIVER = """
+import json, os, random, signal, sys, time
+import dale
+from pathlib import Path
+from store_runs import BOUNDS, Uniform, valley
+import dale.evaluate.process  # before the fork, so that signals do not arrive while it is imported
+
+store, log, name, n_parallel, repetitions = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:])
+
+def slow(x):
+    with log.open("a") as file:
+        file.write(x.tobytes().hex() + "\\n")
+    time.sleep(0.02)
+    return valley(x)
+
+def run(pipe):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    told = []
+    callback = lambda result: told.append(result.nfev)
+    os.write(pipe, b"\\n")
+    result = dale.minimize(
+        lambda x: slow(x), BOUNDS, budget=10**6, seed=0, method=Uniform(), store=store, n_parallel=n_parallel,
+        callback=callback
+    )
+    values = [t.value for t in result.history if t.value is not None]
+    said = dict(status=result.status, message=result.message, nfev=result.nfev, fun=result.fun, told=len(values),
+                best=min(values, default=None), acknowledged=max(told, default=0))
+    os.write(pipe, json.dumps(said).encode())
+    os._exit(0)
+
+chance = random.Random(repetitions)
+for k in range(repetitions):
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        run(writes)
+    os.close(writes)
+    pipe = os.fdopen(reads)
+    pipe.readline()
+    size = log.stat().st_size if log.exists() else 0
+    while not store.exists() or (k % 4 and not (log.exists() and log.stat().st_size > size)):
+        time.sleep(0.001)
+    time.sleep(chance.uniform(0, 0.1 if k % 4 else 0.03))
+    os.kill(pid, getattr(signal, name))
+    said = pipe.read()
+    pipe.close()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    history = dale.open(store).history
+    kept = sum(t.value is not None for t in history)
+    print(json.dumps(json.loads(said or "{}") | dict(code=code, kept=kept)), flush=True)
+"""
+
+
+def uninterrupted(n):
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform())
+    while optimizer.n_evaluated < n:
+        trial = optimizer.ask()
+        optimizer.tell(trial, valley(trial.x))
+    return optimizer.history
+
+
+@pytest.mark.parametrize("n_parallel", [1, 3])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path, name, n_parallel):
+    store, log = tmp_path / "run.db", tmp_path / "log"
+    driver = start("-c", DRIVER, store, log, name, n_parallel, REPETITIONS)
+    said, errors = driver.communicate()
+    rows = [json.loads(line) for line in said.splitlines()]
+    assert (driver.returncode, len(rows)) == (0, REPETITIONS), errors
+    before = 0
+    for row in rows:
+        assert (row["code"], row["status"]) == (0, 2), errors
+        assert row["message"] == {"SIGINT": "Interrupted", "SIGTERM": "Terminated"}[name]
+        assert row["fun"] == row["best"]
+        assert row["acknowledged"] <= row["told"] == row["nfev"] == row["kept"] >= before
+        before = row["kept"]
+    n = before + 5
+    result = dale.minimize(valley, BOUNDS, budget=n, seed=0, method=Uniform(), store=store)  # what is left, then more
+    assert result.nfev == n
+    assert all(t.state is State.TOLD and t.value == valley(t.x) for t in result.history)
+    assert same_runs(result.history, uninterrupted(n))
+    executed = Counter(log.read_text().split())
+    assert sum(executed.values()) - before <= REPETITIONS * n_parallel  # no more than was out at each signal
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "run.db"]
+
+
+STUBBORN = """
+import signal, sys, time
+import dale
+from pathlib import Path
+from store_runs import BOUNDS, Uniform, valley
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+seen = []
+
+def deaf(x):
+    seen.append(x)
+    if len(seen) > 3:
+        try:
+            print("waiting", flush=True)
+            time.sleep(600)
+        except KeyboardInterrupt:
+            print("deaf", flush=True)
+            time.sleep(600)
+    return valley(x)
+
+dale.minimize(deaf, BOUNDS, budget=100, seed=0, method=Uniform(), store=sys.argv[1])
+"""
+
+
+def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
+    run = start("-c", STUBBORN, tmp_path / "run.db")
+    for word in ("waiting\n", "deaf\n"):
+        assert run.stdout.readline() == word, run.communicate()[1]
+        run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == -signal.SIGINT
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    states = [t.state for t in dale.open(tmp_path / "run.db").history]
+    assert states == [State.TOLD] * 3 + [State.PENDING]
+    result = dale.minimize(valley, BOUNDS, budget=6, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert same_runs(result.history, uninterrupted(6))
+
+
+def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkeypatch):
+    before = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+    replay = dale.Optimizer._replay
+
+    def interrupted(self, events):
+        signal.raise_signal(signal.SIGINT)
+        replay(self, events)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(dale.Optimizer, "_replay", interrupted)
+    try:
+        result = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert (result.status, result.message, result.nfev, result.fun) == (2, "Interrupted", 4, before.fun)
+    again = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert same_runs(again.history, uninterrupted(9))
+
+
+def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, monkeypatch):
+    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    close = dale.Optimizer.close
+
+    def terminated(self):
+        signal.raise_signal(signal.SIGTERM)
+        close(self)
+
+    monkeypatch.setattr(dale.Optimizer, "close", terminated)
+    try:
+        result = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert (result.status, result.message, result.nfev) == (2, "Terminated", 4)
+
+
+def interrupted_at(k, call):
+    """Whether a call was interrupted, by Ctrl-C at the k-th line of those that begin and end a transaction."""
+    left = [k]
+
+    def trace(frame, event, _):
+        if not frame.f_code.co_filename.endswith(("contextlib.py", "store.py")):
+            return None
+        left[0] -= event == "line"
+        if left[0] == 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_anywhere_in_ask_and_tell_leaves_memory_and_file_the_same(tmp_path):
+    """Without minimize it may strike in the midst of a record, also when that was just written."""
+    store = tmp_path / "run.db"
+    with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store) as optimizer:
+        for k in itertools.count(1):
+            trial = optimizer.ask()
+            cut = interrupted_at(k, optimizer.ask), interrupted_at(k, lambda t=trial: optimizer.tell(t, 0.5))
+            for pending in optimizer.history[trial.id :]:
+                optimizer.tell(pending, 0.5)
+            if not any(cut):
+                break
+        run = dale.open(store)
+        assert [(t.id, t.state) for t in optimizer.history] == [(t.id, t.state) for t in run.history]
+        told = [event.trial for event in run.events if event.kind == "tell"]
+        assert told == sorted(set(told))
+        assert len(told) == len(run.history) > k > 50
