@@ -1,0 +1,332 @@
+"""Dask's workers, on one machine or many, as an executor for ``dale.minimize``.
+
+Dask by itself executes a task at least once: again if its worker died, and again if a finished value went down with
+its worker before anybody had fetched it. Here an evaluation is executed at most once. Before it begins, its worker
+enters a claim in the scheduler's metadata of the task, and begins only if no claim was there before. So Dask is free
+to move what has not begun; what had begun is not begun again, and whoever is to try says whose claim is in the way.
+The scheduler drops the metadata with the task, and its settings, which are everyone's, stay as they are.
+
+The objective is sent to the scheduler once for a run, and each process of a worker fetches it once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from dale.errors import Retry
+from dale.evaluate.executor import Cluster
+
+try:
+    from distributed import Client, get_worker
+    from distributed.protocol.pickle import dumps, loads
+    from distributed.scheduler import KilledWorker
+    from distributed.utils import sync
+except ImportError as error:
+    raise ImportError(f"dale.integrations.dask needs Dask ({error}): pip install 'dale[dask]'") from error
+
+CLAIMS, OBJECTIVE = "dale-claims", "dale-objective"  # in the metadata of a task: who may execute it; what is executed
+FRESH = 1.0  # seconds for which the number of threads is taken as known
+ANSWER = 10.0  # seconds for the scheduler to answer; then the run goes on with what it knows
+LOADED = 2  # objectives that the process of a worker keeps
+
+
+def executor(client: Client | str) -> DaskExecutor:
+    """The workers of a Dask cluster, for ``dale.minimize(..., executor=...)``.
+
+    As many trials are kept on their way as the cluster has threads at the time. Each evaluation is executed at most
+    once: one whose worker dies fails its trial, and no other. Scheduler and workers need dale in the same version.
+
+    Args:
+        client: A ``distributed.Client``, which stays yours and is never closed; or the address of a scheduler. To that
+            a client is made, which ``shutdown``, or the end of a ``with`` block, closes.
+
+    Returns:
+        A ``concurrent.futures.Executor``.
+
+    Raises:
+        ConnectionError: There is no scheduler, or it is gone.
+    """
+    if isinstance(client, str):
+        return DaskExecutor(_connect(client), is_ours=True)
+    if not isinstance(client, Client):
+        raise TypeError(
+            "client must be a distributed.Client or the address of a scheduler, such as 'tcp://10.0.0.1:8786', got "
+            f"{client!r}; of a cluster it is cluster.get_client()"
+        )
+    if client.asynchronous or getattr(client, "_asynchronous", False):
+        raise TypeError(
+            f"got the asynchronous client {client!r}, but dale.minimize waits for its evaluations; make one without "
+            "asynchronous=True, or give the scheduler's address"
+        )
+    if client.status != "running":
+        raise ConnectionError(f"the client {client!r} is {client.status}; make a new one")
+    return DaskExecutor(client)
+
+
+class WorkerDied(RuntimeError):
+    """The worker of an evaluation died while it was evaluated. It may be the point's fault, so it is not repeated."""
+
+
+class DaskExecutor(Cluster):
+    """See ``executor``, which makes it.
+
+    Args:
+        client: A synchronous client that is connected.
+        is_ours: Whether ``shutdown`` closes it.
+    """
+
+    def __init__(self, client: Client, is_ours: bool = False) -> None:
+        self._client = client
+        self._is_ours = is_ours
+        self._is_shut = False
+        self._wanted: set[Future[Any]] = set()  # neither done nor taken back
+        self._sent: _Sent | None = None
+        self._n_workers, self._counted = 1, -FRESH
+
+    @property
+    def n_workers(self) -> int:
+        """How many threads the cluster has now; at least 1, for some clusters begin to grow when they have work."""
+        if monotonic() - self._counted >= FRESH and self._client.status == "running":
+            try:
+                threads = self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=ANSWER)
+                self._n_workers = max(sum(threads.values()), 1)
+            except OSError:
+                pass  # if the scheduler is gone, the futures will tell
+            self._counted = monotonic()
+        return self._n_workers
+
+    def why_it_cannot_be_sent(self, thing: Any) -> str | None:
+        """Why something cannot be sent to a worker; None if it can."""
+        try:
+            dumps(thing)
+        except Exception as error:  # whatever its own methods raise
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send a call to the cluster. It costs least if ``fn`` is the same object as the last time."""
+        if self._is_shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        if self._client.status != "running":
+            raise _gone(self._client)
+        try:
+            call = _Once(self._send(fn), args, kwargs)
+            remote = self._client.submit(call, key=f"dale-{uuid4().hex}", pure=False, retries=0)
+        except OSError as error:
+            raise _gone(self._client, error) from error
+        future = _Evaluation(self._client, remote, self._wanted)
+        self._wanted.add(future)
+        future.add_done_callback(self._wanted.discard)
+        self._client.loop.add_callback(_bring, self._client, remote, future)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls, and close the client if it is not the user's.
+
+        Args:
+            wait: Whether to wait for what is on its way. What was to be cancelled but had begun is not waited for.
+            cancel_futures: Whether to cancel what has not begun.
+        """
+        self._is_shut = True
+        self._sent = None
+        if cancel_futures:
+            for future in self._wanted.copy():
+                future.cancel()
+        if wait:
+            wait_for(self._wanted.copy())
+        if self._is_ours:
+            self._client.close()
+
+    def _send(self, fn: Callable[..., Any]) -> str:
+        """The key of the task that has this function in its metadata.
+
+        The task does nothing, but the scheduler forgets it, and its metadata with it, when nobody wants it any more,
+        be it that this process was killed.
+        """
+        if self._sent is None or self._sent.fn is not fn or self._sent.anchor.status == "cancelled":
+            self._sent = None
+            anchor = self._client.submit(_nothing, key=f"dale-objective-{uuid4().hex}", pure=False)
+            self._client.set_metadata([anchor.key, OBJECTIVE], dumps(fn))
+            self._sent = _Sent(fn, anchor)
+        return self._sent.anchor.key
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A function that is on the scheduler as long as the anchor is kept."""
+
+    fn: Callable[..., Any]
+    anchor: Any
+
+
+class _Evaluation(Future[Any]):
+    """A call on the cluster. It can be cancelled as long as no worker has claimed it."""
+
+    def __init__(self, client: Client, remote: Any, wanted: set[Future[Any]]) -> None:
+        super().__init__()
+        self._client = client
+        self._remote = remote
+        self._wanted = wanted
+
+    def cancel(self) -> bool:
+        """Take it back if it has not begun, and say whether that is so. If it has, it is not wanted any more."""
+        self._wanted.discard(self)
+        if not self.done():
+            if not self._claim():
+                return False
+            self._client.cancel([self._remote])
+        return super().cancel()
+
+    def _claim(self) -> bool:
+        try:
+            me = uuid4().hex
+            first, _ = self._client.sync(
+                _claim, self._client.scheduler, self._remote.key, me, "the client", callback_timeout=ANSWER
+            )
+            return first == me
+        except (OSError, AttributeError):  # the last where the client is closed
+            return False
+
+
+# What follows runs on the workers.
+
+
+@dataclass(frozen=True)
+class _Once:
+    """A call that no second worker executes."""
+
+    objective: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self) -> _Answer:
+        worker = get_worker()
+        fn, key, me = _load(self.objective), worker.get_current_task(), uuid4().hex
+        first, where = sync(worker.loop, _claim, worker.scheduler, key, me, worker.address)
+        if first != me:
+            return _Answer(claimed_by=where)
+        try:
+            return _checked(_Answer(fn(*self.args, **self.kwargs)))
+        except SystemExit as error:  # it would end the worker, and with it what others run there
+            return _Answer(error=RuntimeError(f"the objective called sys.exit({error.code!r})"))
+        except Exception as error:
+            return _checked(_Answer(error=error))
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came of a call: a value, what it raised, or the address of the worker that had claimed it before."""
+
+    value: Any = None
+    error: Exception | None = None
+    claimed_by: str | None = None
+
+
+def _checked(answer: _Answer) -> _Answer:
+    """The same if it can be sent, else why not."""
+    try:
+        dumps(answer)
+    except Exception as error:  # whatever its own methods raise
+        what = "what was raised" if answer.error is not None else "what was returned"
+        return _Answer(error=TypeError(f"{what} cannot be pickled and sent back: {type(error).__name__}: {error}"))
+    return answer
+
+
+@lru_cache(LOADED)
+def _load(objective: str) -> Callable[..., Any]:
+    worker = get_worker()
+    return loads(sync(worker.loop, worker.scheduler.get_metadata, keys=[objective, OBJECTIVE]))
+
+
+def _nothing() -> None:
+    pass
+
+
+# What follows runs in the event loops of workers and client.
+
+
+async def _claim(scheduler: Any, key: str, who: str, where: str) -> tuple[str, str]:
+    """Claim the execution of a task, and return the first who did and where. A mapping keeps its order."""
+    await scheduler.set_metadata(keys=[key, CLAIMS, who], value=where)
+    claims = await scheduler.get_metadata(keys=[key, CLAIMS])
+    return next(iter(claims.items()))
+
+
+async def _bring(client: Client, remote: Any, future: Future[Any]) -> None:
+    """Wait for a task, and hand on what came of it."""
+    try:
+        answer = await _answer(client, remote)
+    except (CancelledError, asyncio.CancelledError):
+        why = Retry("the evaluation was cancelled on the cluster by someone else")
+        answer = _Answer(error=why if client.status == "running" else _gone(client))
+    except OSError as error:
+        answer = _Answer(error=_gone(client, error))
+    except Exception as error:  # not the objective's, which was not even called
+        text = "".join(traceback.format_exception_only(error)).strip()
+        answer = _Answer(
+            error=BrokenExecutor(
+                f"Dask could not execute the evaluation: {text}; see that the scheduler, the workers and this process "
+                "have the same versions of Python, Dask and dale, and the workers the modules of the objective"
+            )
+        )
+    if not future.set_running_or_notify_cancel():
+        return
+    if answer.error is not None:
+        future.set_exception(answer.error)
+    else:
+        future.set_result(answer.value)
+
+
+async def _answer(client: Client, remote: Any) -> _Answer:
+    """What came of a task, once it has ended, also by the death of its worker."""
+    try:
+        answer: _Answer = await client.gather(remote, asynchronous=True)
+        claimed_by = answer.claimed_by
+    except KilledWorker as error:  # where the scheduler allows fewer failures than by default
+        claims = await client.scheduler.get_metadata(keys=[remote.key, CLAIMS], default={})
+        if not claims:
+            return _Answer(error=Retry(f"the worker {error.last_worker.address} died before it began this evaluation"))
+        claimed_by = next(iter(claims.values()))
+    return answer if claimed_by is None else await _lost(client, remote.key, claimed_by)
+
+
+async def _lost(client: Client, key: str, address: str) -> _Answer:
+    """Why the worker that had claimed a task has not brought its value: what the scheduler noted when it left."""
+    events = await client.scheduler.events(topic=address)
+    notes = [note for _, note in events if isinstance(note, dict) and note.get("action") == "remove-worker"]
+    note = notes[-1] if notes else {}
+    if key in note.get("lost-computed-tasks", ()):
+        return _Answer(error=Retry(f"the worker {address} was lost with the value before it could be fetched"))
+    if note.get("expected", False):
+        return _Answer(error=Retry(f"the worker {address} was told to leave while it evaluated this point"))
+    return _Answer(
+        error=WorkerDied(
+            f"the worker {address} died, or lost its connection, while it evaluated this point; its log and the "
+            "system's tell more (out of memory, a time limit, a crash)"
+        )
+    )
+
+
+# What follows runs in the process of the user.
+
+
+def _connect(address: str) -> Client:
+    try:
+        return Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {address!r} ({error}); `dask scheduler` starts one and prints its address"
+        ) from error
+
+
+def _gone(client: Client, error: Exception | None = None) -> BrokenExecutor:
+    return BrokenExecutor(f"the Dask scheduler cannot be reached: {error or f'the client is {client.status}'}")
