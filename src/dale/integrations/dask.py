@@ -2,11 +2,12 @@
 
 Dask by itself executes a task at least once: again if its worker died, and again if a finished value went down with
 its worker before anybody had fetched it. Here an evaluation is executed at most once. Before it begins, its worker
-enters a claim in the scheduler's metadata of the task, and begins only if no claim was there before. So Dask is free
-to move what has not begun; what had begun is not begun again, and whoever is to try says whose claim is in the way.
-The scheduler drops the metadata with the task, and its settings, which are everyone's, stay as they are.
+enters a claim at the scheduler, and begins only if no claim was there before. So Dask is free to move what has not
+begun; what had begun is not begun again, and whoever is to do so says whose claim was in the way. The settings of the
+scheduler, which are everyone's, stay as they are.
 
-The objective is sent to the scheduler once for a run, and each process of a worker fetches it once.
+The claims of a run are metadata of a task that does nothing, its anchor, and so is the objective, which each process of
+a worker fetches once. The scheduler drops them with the anchor, when the run has ended or the client is gone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from functools import lru_cache
 from time import monotonic
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from dale.errors import Retry
 from dale.evaluate.executor import Cluster
@@ -33,7 +35,7 @@ try:
 except ImportError as error:
     raise ImportError(f"dale.integrations.dask needs Dask ({error}): pip install 'dale[dask]'") from error
 
-CLAIMS, OBJECTIVE = "dale-claims", "dale-objective"  # in the metadata of a task: who may execute it; what is executed
+CLAIMS, OBJECTIVE = "claims", "objective"  # in the metadata of an anchor
 FRESH = 1.0  # seconds for which the number of threads is taken as known
 ANSWER = 10.0  # seconds for the scheduler to answer; then the run goes on with what it knows
 LOADED = 2  # objectives that the process of a worker keeps
@@ -89,7 +91,7 @@ class DaskExecutor(Cluster):
         self._is_ours = is_ours
         self._is_shut = False
         self._wanted: set[Future[Any]] = set()  # neither done nor taken back
-        self._sent: _Sent | None = None
+        self._anchors: WeakKeyDictionary[Callable[..., Any], Any] = WeakKeyDictionary()
         self._n_workers, self._counted = 1, -FRESH
 
     @property
@@ -113,20 +115,21 @@ class DaskExecutor(Cluster):
         return None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send a call to the cluster. It costs least if ``fn`` is the same object as the last time."""
+        """Send a call to the cluster; ``fn`` itself is sent when it is seen first, and kept there as long as here."""
         if self._is_shut:
             raise RuntimeError("cannot schedule new futures after shutdown")
         if self._client.status != "running":
             raise _gone(self._client)
         try:
-            call = _Once(self._send(fn), args, kwargs)
+            anchor = self._anchor(fn)
+            call = _Once(anchor.key, args, kwargs)
             remote = self._client.submit(call, key=f"dale-{uuid4().hex}", pure=False, retries=0)
         except OSError as error:
             raise _gone(self._client, error) from error
-        future = _Evaluation(self._client, remote, self._wanted)
+        future = _Evaluation(self._client, anchor, remote, self._wanted)
         self._wanted.add(future)
         future.add_done_callback(self._wanted.discard)
-        self._client.loop.add_callback(_bring, self._client, remote, future)
+        self._client.loop.add_callback(_bring, self._client, anchor, remote, future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -137,7 +140,6 @@ class DaskExecutor(Cluster):
             cancel_futures: Whether to cancel what has not begun.
         """
         self._is_shut = True
-        self._sent = None
         if cancel_futures:
             for future in self._wanted.copy():
                 future.cancel()
@@ -146,34 +148,23 @@ class DaskExecutor(Cluster):
         if self._is_ours:
             self._client.close()
 
-    def _send(self, fn: Callable[..., Any]) -> str:
-        """The key of the task that has this function in its metadata.
-
-        The task does nothing, but the scheduler forgets it, and its metadata with it, when nobody wants it any more,
-        be it that this process was killed.
-        """
-        if self._sent is None or self._sent.fn is not fn or self._sent.anchor.status == "cancelled":
-            self._sent = None
-            anchor = self._client.submit(_nothing, key=f"dale-objective-{uuid4().hex}", pure=False)
+    def _anchor(self, fn: Callable[..., Any]) -> Any:
+        """The future of a task that has this function in its metadata."""
+        anchor = self._anchors.get(fn)
+        if anchor is None or anchor.status == "cancelled":
+            anchor = self._client.submit(_nothing, key=f"dale-anchor-{uuid4().hex}", pure=False)
             self._client.set_metadata([anchor.key, OBJECTIVE], dumps(fn))
-            self._sent = _Sent(fn, anchor)
-        return self._sent.anchor.key
-
-
-@dataclass(frozen=True)
-class _Sent:
-    """A function that is on the scheduler as long as the anchor is kept."""
-
-    fn: Callable[..., Any]
-    anchor: Any
+            self._anchors[fn] = anchor
+        return anchor
 
 
 class _Evaluation(Future[Any]):
     """A call on the cluster. It can be cancelled as long as no worker has claimed it."""
 
-    def __init__(self, client: Client, remote: Any, wanted: set[Future[Any]]) -> None:
+    def __init__(self, client: Client, anchor: Any, remote: Any, wanted: set[Future[Any]]) -> None:
         super().__init__()
         self._client = client
+        self._anchor = anchor
         self._remote = remote
         self._wanted = wanted
 
@@ -187,14 +178,14 @@ class _Evaluation(Future[Any]):
         return super().cancel()
 
     def _claim(self) -> bool:
+        me, keys = uuid4().hex, [self._anchor.key, CLAIMS, self._remote.key]
         try:
-            me = uuid4().hex
             first, _ = self._client.sync(
-                _claim, self._client.scheduler, self._remote.key, me, "the client", callback_timeout=ANSWER
+                _claim, self._client.scheduler, keys, me, "the client", callback_timeout=ANSWER
             )
-            return first == me
-        except (OSError, AttributeError):  # the last where the client is closed
+        except (OSError, AttributeError):  # the latter where the client is closed
             return False
+        return first == me
 
 
 # What follows runs on the workers.
@@ -204,14 +195,15 @@ class _Evaluation(Future[Any]):
 class _Once:
     """A call that no second worker executes."""
 
-    objective: str
+    anchor: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def __call__(self) -> _Answer:
         worker = get_worker()
-        fn, key, me = _load(self.objective), worker.get_current_task(), uuid4().hex
-        first, where = sync(worker.loop, _claim, worker.scheduler, key, me, worker.address)
+        fn = _objective(self.anchor)
+        me, keys = uuid4().hex, [self.anchor, CLAIMS, worker.get_current_task()]
+        first, where = sync(worker.loop, _claim, worker.scheduler, keys, me, worker.address)
         if first != me:
             return _Answer(claimed_by=where)
         try:
@@ -242,9 +234,9 @@ def _checked(answer: _Answer) -> _Answer:
 
 
 @lru_cache(LOADED)
-def _load(objective: str) -> Callable[..., Any]:
+def _objective(anchor: str) -> Callable[..., Any]:
     worker = get_worker()
-    return loads(sync(worker.loop, worker.scheduler.get_metadata, keys=[objective, OBJECTIVE]))
+    return loads(sync(worker.loop, worker.scheduler.get_metadata, keys=[anchor, OBJECTIVE]))
 
 
 def _nothing() -> None:
@@ -254,17 +246,17 @@ def _nothing() -> None:
 # What follows runs in the event loops of workers and client.
 
 
-async def _claim(scheduler: Any, key: str, who: str, where: str) -> tuple[str, str]:
-    """Claim the execution of a task, and return the first who did and where. A mapping keeps its order."""
-    await scheduler.set_metadata(keys=[key, CLAIMS, who], value=where)
-    claims = await scheduler.get_metadata(keys=[key, CLAIMS])
+async def _claim(scheduler: Any, keys: list[str], who: str, where: str) -> tuple[str, str]:
+    """Claim a task, and return who did so first, and where: a mapping keeps its order."""
+    await scheduler.set_metadata(keys=[*keys, who], value=where)
+    claims = await scheduler.get_metadata(keys=keys)
     return next(iter(claims.items()))
 
 
-async def _bring(client: Client, remote: Any, future: Future[Any]) -> None:
+async def _bring(client: Client, anchor: Any, remote: Any, future: Future[Any]) -> None:
     """Wait for a task, and hand on what came of it."""
     try:
-        answer = await _answer(client, remote)
+        answer = await _answer(client, anchor, remote)
     except (CancelledError, asyncio.CancelledError):
         why = Retry("the evaluation was cancelled on the cluster by someone else")
         answer = _Answer(error=why if client.status == "running" else _gone(client))
@@ -286,13 +278,13 @@ async def _bring(client: Client, remote: Any, future: Future[Any]) -> None:
         future.set_result(answer.value)
 
 
-async def _answer(client: Client, remote: Any) -> _Answer:
+async def _answer(client: Client, anchor: Any, remote: Any) -> _Answer:
     """What came of a task, once it has ended, also by the death of its worker."""
     try:
         answer: _Answer = await client.gather(remote, asynchronous=True)
         claimed_by = answer.claimed_by
     except KilledWorker as error:  # where the scheduler allows fewer failures than by default
-        claims = await client.scheduler.get_metadata(keys=[remote.key, CLAIMS], default={})
+        claims = await client.scheduler.get_metadata(keys=[anchor.key, CLAIMS, remote.key], default={})
         if not claims:
             return _Answer(error=Retry(f"the worker {error.last_worker.address} died before it began this evaluation"))
         claimed_by = next(iter(claims.values()))
