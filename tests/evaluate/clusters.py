@@ -1,73 +1,77 @@
-"""Dask clusters for tests: those that all tests of a process share, and one of real commands."""
+"""Dask clusters for tests: two that all tests of a process share, and those made of commands."""
 
 import os
 import subprocess
 import sys
+import time
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
 from distributed import Client, LocalCluster
 
 ROOT = Path(__file__).parents[2]
-OPEN = []
+OPEN = ExitStack()
 
 
-def threads(n):
+def threads(n, workers=1):
     """A cluster in this process."""
-    return LocalCluster(n_workers=1, threads_per_worker=n, processes=False, dashboard_address="127.0.0.1:0")
+    return LocalCluster(n_workers=workers, threads_per_worker=n, processes=False, dashboard_address="127.0.0.1:0")
 
 
-def processes(n):
-    """A cluster of processes, each with one thread."""
-    return LocalCluster(n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0")
+def processes(n, **more):
+    """A cluster of processes, each with one thread; those that die are started again."""
+    return LocalCluster(n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", **more)
 
 
 @cache
 def shared(way):
-    """A client of a cluster that runs two evaluations at once."""
-    OPEN.append({"dask threads": threads, "dask cluster": processes}[way](2))
-    OPEN.append(Client(OPEN[-1], set_as_default=False))
-    return OPEN[-1]
+    """A client of a cluster that runs two evaluations at once; closed at the end of all tests."""
+    cluster = OPEN.enter_context({"dask threads": threads, "dask cluster": processes}[way](2))
+    return OPEN.enter_context(Client(cluster, set_as_default=False))
 
 
-def close_shared():
-    while OPEN:
-        OPEN.pop().close()
-    shared.cache_clear()
-
-
-def environment():
-    """For commands that are to find dale and the objectives of the tests."""
+@contextmanager
+def commands(folder):
+    """Starts ``dask`` with some arguments, its output in a file of the folder; all are ended at the end."""
+    started = []
     paths = [ROOT / "src", ROOT / "tests", ROOT / "tests" / "evaluate", ROOT / "tests" / "integrations"]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONUNBUFFERED": "1"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
 
-
-class Commands:
-    """Processes that are ended, whatever happens."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.started = []
-
-    def start(self, *arguments):
-        log = (self.folder / f"log-{len(self.started)}").open("w")
-        with log:
+    def start(*arguments):
+        with (folder / f"{arguments[0]}-{len(started)}.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *arguments],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=environment(),
+                [sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log, cwd=folder, env=environment
             )
-        self.started.append(process)
+        started.append(process)
         return process
 
-    def end(self):
-        for process in self.started:
+    try:
+        yield start
+    finally:
+        for process in started:
             process.terminate()
-        for process in self.started:
+        for process in started:
             try:
-                process.wait(20)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def until(condition, seconds=60):
+    """What the condition says as soon as it says something, or at the end of the time."""
+    end = time.monotonic() + seconds
+    while not (said := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return said
+
+
+def on_the_scheduler(client):
+    """The tasks of dale's that the scheduler knows, and the keys of the metadata that it has of them."""
+
+    def ours(dask_scheduler):
+        keys = [*dask_scheduler.tasks, *dask_scheduler.task_metadata]
+        return [key for key in keys if str(key).startswith("dale")]
+
+    return client.run_on_scheduler(ours)

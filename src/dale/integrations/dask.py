@@ -3,11 +3,13 @@
 Dask by itself executes a task at least once: again if its worker died, and again if a finished value went down with
 its worker before anybody had fetched it. Here an evaluation is executed at most once. Before it begins, its worker
 enters a claim at the scheduler, and begins only if no claim was there before. So Dask is free to move what has not
-begun; what had begun is not begun again, and whoever is to do so says whose claim was in the way. The settings of the
+begun; what had begun is not begun again, and whoever is to do so says whose claim was in the way. What has ended leaves
+its answer at the scheduler too, before its worker begins anything else that might kill it. The settings of the
 scheduler, which are everyone's, stay as they are.
 
-The claims of a run are metadata of a task that does nothing, its anchor, and so is the objective, which each process of
-a worker fetches once. The scheduler drops them with the anchor, when the run has ended or the client is gone.
+Claims and answers of a run are metadata of a task that does nothing, its anchor, and so is the objective, which each
+process of a worker fetches once. The scheduler drops them with the anchor, when the run has ended or the client has
+gone; then no claim is granted any more.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ try:
 except ImportError as error:
     raise ImportError(f"dale.integrations.dask needs Dask ({error}): pip install 'dale[dask]'") from error
 
-CLAIMS, OBJECTIVE = "claims", "objective"  # in the metadata of an anchor
+OPEN, OBJECTIVE, CLAIMS, ANSWERS = "open", "objective", "claims", "answers"  # in the metadata of an anchor
 FRESH = 1.0  # seconds for which the number of threads is taken as known
 ANSWER = 10.0  # seconds for the scheduler to answer; then the run goes on with what it knows
 LOADED = 2  # objectives that the process of a worker keeps
@@ -129,7 +131,7 @@ class DaskExecutor(Cluster):
         future = _Evaluation(self._client, anchor, remote, self._wanted)
         self._wanted.add(future)
         future.add_done_callback(self._wanted.discard)
-        self._client.loop.add_callback(_bring, self._client, anchor, remote, future)
+        self._client.loop.add_callback(_bring, self._client, anchor.key, remote, future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -153,7 +155,7 @@ class DaskExecutor(Cluster):
         anchor = self._anchors.get(fn)
         if anchor is None or anchor.status == "cancelled":
             anchor = self._client.submit(_nothing, key=f"dale-anchor-{uuid4().hex}", pure=False)
-            self._client.set_metadata([anchor.key, OBJECTIVE], dumps(fn))
+            self._client.set_metadata([anchor.key], {OPEN: True, OBJECTIVE: dumps(fn)})
             self._anchors[fn] = anchor
         return anchor
 
@@ -178,14 +180,11 @@ class _Evaluation(Future[Any]):
         return super().cancel()
 
     def _claim(self) -> bool:
-        me, keys = uuid4().hex, [self._anchor.key, CLAIMS, self._remote.key]
+        me, keys = uuid4().hex, (self._anchor.key, self._remote.key)
         try:
-            first, _ = self._client.sync(
-                _claim, self._client.scheduler, keys, me, "the client", callback_timeout=ANSWER
-            )
+            return bool(self._client.sync(_claim, self._client.scheduler, *keys, me, callback_timeout=ANSWER) == me)
         except (OSError, AttributeError):  # the latter where the client is closed
             return False
-        return first == me
 
 
 # What follows runs on the workers.
@@ -202,35 +201,33 @@ class _Once:
     def __call__(self) -> _Answer:
         worker = get_worker()
         fn = _objective(self.anchor)
-        me, keys = uuid4().hex, [self.anchor, CLAIMS, worker.get_current_task()]
-        first, where = sync(worker.loop, _claim, worker.scheduler, keys, me, worker.address)
+        me, key = f"{worker.address} {uuid4().hex}", worker.get_current_task()
+        first = sync(worker.loop, _claim, worker.scheduler, self.anchor, key, me)
         if first != me:
-            return _Answer(claimed_by=where)
+            return _Answer(claimed_by=first)
         try:
-            return _checked(_Answer(fn(*self.args, **self.kwargs)))
+            answer = _Answer(fn(*self.args, **self.kwargs))
         except SystemExit as error:  # it would end the worker, and with it what others run there
-            return _Answer(error=RuntimeError(f"the objective called sys.exit({error.code!r})"))
+            answer = _Answer(error=RuntimeError(f"the objective called sys.exit({error.code!r})"))
         except Exception as error:
-            return _checked(_Answer(error=error))
+            answer = _Answer(error=error)
+        try:
+            sent = dumps(answer)
+        except Exception as error:  # whatever its own methods raise
+            what = f"cannot be pickled and sent back: {type(error).__name__}: {error}"
+            answer = _Answer(error=TypeError(f"what was {'returned' if answer.error is None else 'raised'} {what}"))
+            sent = dumps(answer)
+        sync(worker.loop, worker.scheduler.set_metadata, keys=[self.anchor, ANSWERS, key], value=sent)
+        return answer
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What came of a call: a value, what it raised, or the address of the worker that had claimed it before."""
+    """What came of a call: a value, what it raised, or who had claimed it before."""
 
     value: Any = None
     error: Exception | None = None
     claimed_by: str | None = None
-
-
-def _checked(answer: _Answer) -> _Answer:
-    """The same if it can be sent, else why not."""
-    try:
-        dumps(answer)
-    except Exception as error:  # whatever its own methods raise
-        what = "what was raised" if answer.error is not None else "what was returned"
-        return _Answer(error=TypeError(f"{what} cannot be pickled and sent back: {type(error).__name__}: {error}"))
-    return answer
 
 
 @lru_cache(LOADED)
@@ -246,30 +243,20 @@ def _nothing() -> None:
 # What follows runs in the event loops of workers and client.
 
 
-async def _claim(scheduler: Any, keys: list[str], who: str, where: str) -> tuple[str, str]:
-    """Claim a task, and return who did so first, and where: a mapping keeps its order."""
-    await scheduler.set_metadata(keys=[*keys, who], value=where)
-    claims = await scheduler.get_metadata(keys=keys)
-    return next(iter(claims.items()))
+async def _claim(scheduler: Any, anchor: str, key: str, who: str) -> str:
+    """Claim a task, and return who has done so first: a mapping keeps its order. Workers begin with their address."""
+    await scheduler.set_metadata(keys=[anchor, CLAIMS, key, who], value=True)
+    _, claims = await asyncio.gather(
+        scheduler.get_metadata(keys=[anchor, OPEN]),  # an error where the anchor is gone, and with it earlier claims
+        scheduler.get_metadata(keys=[anchor, CLAIMS, key]),
+    )
+    return next(iter(claims))
 
 
-async def _bring(client: Client, anchor: Any, remote: Any, future: Future[Any]) -> None:
+async def _bring(client: Client, anchor: str, remote: Any, future: Future[Any]) -> None:
     """Wait for a task, and hand on what came of it."""
-    try:
-        answer = await _answer(client, anchor, remote)
-    except (CancelledError, asyncio.CancelledError):
-        why = Retry("the evaluation was cancelled on the cluster by someone else")
-        answer = _Answer(error=why if client.status == "running" else _gone(client))
-    except OSError as error:
-        answer = _Answer(error=_gone(client, error))
-    except Exception as error:  # not the objective's, which was not even called
-        text = "".join(traceback.format_exception_only(error)).strip()
-        answer = _Answer(
-            error=BrokenExecutor(
-                f"Dask could not execute the evaluation: {text}; see that the scheduler, the workers and this process "
-                "have the same versions of Python, Dask and dale, and the workers the modules of the objective"
-            )
-        )
+    answer = await _answer_or_why_not(client, anchor, remote)
+    remote.release()
     if not future.set_running_or_notify_cancel():
         return
     if answer.error is not None:
@@ -278,27 +265,45 @@ async def _bring(client: Client, anchor: Any, remote: Any, future: Future[Any]) 
         future.set_result(answer.value)
 
 
-async def _answer(client: Client, anchor: Any, remote: Any) -> _Answer:
+async def _answer_or_why_not(client: Client, anchor: str, remote: Any) -> _Answer:
+    try:
+        return await _answer(client, anchor, remote)
+    except (CancelledError, asyncio.CancelledError):
+        if client.status == "running":
+            return _Answer(error=Retry("the evaluation was cancelled on the cluster by someone else"))
+        return _Answer(error=_gone(client))
+    except OSError as error:
+        return _Answer(error=_gone(client, error))
+    except Exception as error:  # not the objective's, which was not even called
+        text = "".join(traceback.format_exception_only(error)).strip()
+        return _Answer(
+            error=BrokenExecutor(
+                f"Dask could not execute the evaluation: {text}; see that the scheduler, the workers and this process "
+                "have the same versions of Python, Dask and dale, and the workers the modules of the objective"
+            )
+        )
+
+
+async def _answer(client: Client, anchor: str, remote: Any) -> _Answer:
     """What came of a task, once it has ended, also by the death of its worker."""
     try:
         answer: _Answer = await client.gather(remote, asynchronous=True)
         claimed_by = answer.claimed_by
     except KilledWorker as error:  # where the scheduler allows fewer failures than by default
-        claims = await client.scheduler.get_metadata(keys=[anchor.key, CLAIMS, remote.key], default={})
+        claims = await client.scheduler.get_metadata(keys=[anchor, CLAIMS, remote.key], default={})
         if not claims:
             return _Answer(error=Retry(f"the worker {error.last_worker.address} died before it began this evaluation"))
-        claimed_by = next(iter(claims.values()))
-    return answer if claimed_by is None else await _lost(client, remote.key, claimed_by)
+        claimed_by = next(iter(claims))
+    return answer if claimed_by is None else await _left(client, anchor, remote.key, claimed_by.split()[0])
 
 
-async def _lost(client: Client, key: str, address: str) -> _Answer:
-    """Why the worker that had claimed a task has not brought its value: what the scheduler noted when it left."""
+async def _left(client: Client, anchor: str, key: str, address: str) -> _Answer:
+    """The answer of a worker that has gone, or why it left none."""
+    sent = await client.scheduler.get_metadata(keys=[anchor, ANSWERS, key], default=None)
+    if sent is not None:
+        return loads(sent)
     events = await client.scheduler.events(topic=address)
-    notes = [note for _, note in events if isinstance(note, dict) and note.get("action") == "remove-worker"]
-    note = notes[-1] if notes else {}
-    if key in note.get("lost-computed-tasks", ()):
-        return _Answer(error=Retry(f"the worker {address} was lost with the value before it could be fetched"))
-    if note.get("expected", False):
+    if any(note.get("action") == "remove-worker" and note.get("expected") for _, note in events):
         return _Answer(error=Retry(f"the worker {address} was told to leave while it evaluated this point"))
     return _Answer(
         error=WorkerDied(

@@ -7,4 +7,4 @@ import pytest
 def _no_cluster_is_left():
     yield
     if "clusters" in sys.modules:
-        sys.modules["clusters"].close_shared()
+        sys.modules["clusters"].OPEN.close()
