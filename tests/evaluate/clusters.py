@@ -1,6 +1,7 @@
 """Dask clusters for tests: two that all tests of a process share, and those made of commands."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -31,17 +32,27 @@ def shared(way):
     return OPEN.enter_context(Client(cluster, set_as_default=False))
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def environment():
+    """In which a program finds dale and the objectives of the tests."""
+    paths = [ROOT / "src", ROOT / "tests" / "evaluate", ROOT / "tests" / "integrations"]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONUNBUFFERED": "1"}
+
+
 @contextmanager
 def commands(folder):
     """Starts ``dask`` with some arguments, its output in a file of the folder; all are ended at the end."""
     started = []
-    paths = [ROOT / "src", ROOT / "tests", ROOT / "tests" / "evaluate", ROOT / "tests" / "integrations"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
 
     def start(*arguments):
         with (folder / f"{arguments[0]}-{len(started)}.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log, cwd=folder, env=environment
+                [sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log, cwd=folder, env=environment()
             )
         started.append(process)
         return process

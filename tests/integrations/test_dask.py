@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 import dask
 import distributed
 import pytest
-from clusters import commands, on_the_scheduler, processes, shared, threads, until
+from clusters import commands, free_port, on_the_scheduler, processes, shared, threads, until
 from ways import BOX, Counted, Random, bowl, points_of
 
 import dale
@@ -137,12 +136,6 @@ def slowly(x):
     return bowl(x)
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def running(fun, result):
     """(process, point) of each evaluation that has begun and was not told."""
     told = {t.x.tobytes().hex() for t in result.history if t.state is State.TOLD}
@@ -216,6 +209,7 @@ def test_what_has_not_begun_is_cancelled_at_an_early_end():
     """Two threads, eight on their way: those that run are not waited for, the others never run."""
     client, fun = shared("dask threads"), first_is_good_and_the_others_wait
     run = executor(client)
+    BEGUN.clear()
     result = dale.minimize(fun, BOX, budget=20, n_parallel=8, executor=run, target=0, method=Random())
     assert (result.status, result.nfev) == (1, 1)
     assert until(lambda: len(BEGUN) == 3)
@@ -309,6 +303,7 @@ WAITING = threading.Event()
 
 
 def waits():
+    BEGUN.append(None)
     WAITING.wait(60)
     return 3
 
@@ -356,6 +351,21 @@ class TestExecutor:
         client.cancel([future._remote])
         assert isinstance(future.exception(60), dale.Retry)
         WAITING.set()
+
+    def test_a_worker_that_is_told_to_leave(self):
+        """Not the point's fault, and not begun a second time."""
+        WAITING.clear()
+        BEGUN.clear()
+        with client_of(threads(1, workers=2)) as client:
+            future = executor(client).submit(waits)
+            assert until(lambda: BEGUN)
+            (address,) = (worker for worker, keys in client.processing().items() if keys)
+            client.retire_workers([address])
+            error = future.exception(60)
+            WAITING.set()
+        assert isinstance(error, dale.Retry)
+        assert str(error) == f"the worker {address} was told to leave while it evaluated this point"
+        assert len(BEGUN) == 1
 
 
 class TestClient:

@@ -103,7 +103,7 @@ class DaskExecutor(Cluster):
             try:
                 threads = self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=ANSWER)
                 self._n_workers = max(sum(threads.values()), 1)
-            except OSError:
+            except (OSError, AttributeError):  # the latter where the client is closed
                 pass  # if the scheduler is gone, the futures will tell
             self._counted = monotonic()
         return self._n_workers
@@ -124,7 +124,7 @@ class DaskExecutor(Cluster):
             raise _gone(self._client)
         try:
             anchor = self._anchor(fn)
-            call = _Once(anchor.key, args, kwargs)
+            call = _Once(anchor.key, dumps((args, kwargs)))
             remote = self._client.submit(call, key=f"dale-{uuid4().hex}", pure=False, retries=0)
         except OSError as error:
             raise _gone(self._client, error) from error
@@ -173,11 +173,12 @@ class _Evaluation(Future[Any]):
     def cancel(self) -> bool:
         """Take it back if it has not begun, and say whether that is so. If it has, it is not wanted any more."""
         self._wanted.discard(self)
-        if not self.done():
-            if not self._claim():
-                return False
+        if not self.done() and not self._claim():
+            return False
+        was_cancelled = super().cancel()  # before the cluster says that somebody has cancelled it
+        if self._client.status == "running":
             self._client.cancel([self._remote])
-        return super().cancel()
+        return was_cancelled
 
     def _claim(self) -> bool:
         me, keys = uuid4().hex, (self._anchor.key, self._remote.key)
@@ -195,18 +196,17 @@ class _Once:
     """A call that no second worker executes."""
 
     anchor: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    arguments: bytes  # pickled: the scheduler, which looks into calls, needs not know their types
 
     def __call__(self) -> _Answer:
         worker = get_worker()
-        fn = _objective(self.anchor)
+        fn, (args, kwargs) = _objective(self.anchor), loads(self.arguments)
         me, key = f"{worker.address} {uuid4().hex}", worker.get_current_task()
         first = sync(worker.loop, _claim, worker.scheduler, self.anchor, key, me)
         if first != me:
             return _Answer(claimed_by=first)
         try:
-            answer = _Answer(fn(*self.args, **self.kwargs))
+            answer = _Answer(fn(*args, **kwargs))
         except SystemExit as error:  # it would end the worker, and with it what others run there
             answer = _Answer(error=RuntimeError(f"the objective called sys.exit({error.code!r})"))
         except Exception as error:
