@@ -34,7 +34,7 @@ def test_many_workers_and_random_durations(tmp_path):
 
 
 class Plain(Executor):
-    """An executor that tells nothing of its workers, nor whether a future runs: as Dask's."""
+    """An executor that tells nothing of its workers, nor whether a future runs."""
 
     def __init__(self):
         self.threads = ThreadPoolExecutor(2)
