@@ -1,3 +1,5 @@
+"""What all tests share."""
+
 import sys
 
 import pytest

@@ -1,5 +1,6 @@
 """Dask clusters for tests: two that all tests of a process share, and those made of commands."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -9,7 +10,11 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
+import dask
 from distributed import Client, LocalCluster
+
+# Else a LocalCluster gives up a worker that, 15 s after it died, happens to have died again and not to be back.
+dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
 
 ROOT = Path(__file__).parents[2]
 OPEN = ExitStack()
@@ -60,9 +65,8 @@ def commands(folder):
     try:
         yield start
     finally:
-        for process in started:
+        for process in reversed(started):  # workers that say goodbye to a scheduler end at once
             process.terminate()
-        for process in started:
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:
@@ -85,4 +89,5 @@ def on_the_scheduler(client):
         keys = [*dask_scheduler.tasks, *dask_scheduler.task_metadata]
         return [key for key in keys if str(key).startswith("dale")]
 
+    gc.collect()  # the traceback of an error that was expected keeps all that it saw, until then
     return client.run_on_scheduler(ours)

@@ -17,6 +17,7 @@ def blocks(kind):
     return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
 def test_two_hosts(tmp_path):
     port = str(free_port())

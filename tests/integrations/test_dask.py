@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 import dask
 import distributed
@@ -64,15 +66,18 @@ def test_many_threads_and_random_durations(tmp_path):
 
 
 @posix
+@pytest.mark.slow
 class TestDeath:
     def test_the_workers_of_one_evaluation_in_ten_are_killed(self, tmp_path):
         """Only those trials fail; every other runs once, also those that waited on the worker that died."""
         n, fun = 500 if FULL else 40, Counted(tmp_path, kills_its_worker)
         with client_of(processes(2)) as client:
             result = dale.minimize(fun, BOX, budget=n, seed=0, executor=executor(client), n_parallel=4, method=Random())
-        assert [t.id for t in failed(result)] == [t.id for t in result.history if is_hit(t.x)] != []
-        assert all("WorkerDied: the worker tcp://127.0.0.1:" in t.error and not t.retry for t in failed(result))
-        assert fun.points() == points_of(result)
+        executed = [t for t in result.history if not t.retry]  # Dask gives up what has lost four workers in its queue
+        assert len(result.history) - len(executed) <= n // 50
+        assert [t.id for t in executed if t.state is State.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
+        assert all("WorkerDied: the worker tcp://127.0.0.1:" in t.error for t in failed(result) if not t.retry)
+        assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
         assert result.nfev == len(result.history) == n
 
     def test_where_the_scheduler_allows_no_failure(self, tmp_path):
@@ -90,7 +95,7 @@ class TestDeath:
     def test_commands_on_two_hosts_of_which_one_dies_and_then_the_scheduler(self, tmp_path):
         folder = tmp_path / "counted"
         folder.mkdir()
-        fun = Counted(folder, slowly)
+        fun = Counted(folder, Slow(tmp_path))
         with commands(tmp_path) as start:
             address = f"tcp://127.0.0.1:{free_port()}"
             scheduler = start("scheduler", "--host", address, "--no-dashboard")
@@ -102,21 +107,23 @@ class TestDeath:
                 a_value_outlives_its_worker(run, tmp_path)
                 start(*worker)
                 assert until(lambda: run.n_workers == 2)
-                killed = []
+                trap, victim = tmp_path / "trap", tmp_path / "victim"
+                killed, traps = [], []
 
                 def kill(result):
-                    victims = running(fun, result)
-                    if result.nfev >= 4 and victims and not killed:
-                        killed.append(victims[0][1])
-                        os.kill(victims[0][0], signal.SIGKILL)
+                    if result.nfev >= 4 and not traps:
+                        traps.append(trap.touch())
+                    if victim.exists() and not killed:
+                        killed.append(int(victim.read_text()))
+                        os.kill(killed[0], signal.SIGKILL)
 
                 result = dale.minimize(fun, BOX, budget=12, seed=0, executor=run, callback=kill, method=Random())
                 assert (result.status, len(failed(result))) == (0, 1)
-                assert [failed(result)[0].x.tobytes().hex()] == killed
+                assert [str(killed[0]), failed(result)[0].x.tobytes().hex()] in fun.lines()
                 assert fun.points() == points_of(result)
 
                 def end(result):
-                    if result.nfev == 4:
+                    if result.nfev >= 4:
                         scheduler.kill()
 
                 result = dale.minimize(fun, BOX, budget=500, seed=1, executor=run, callback=end, method=Random())
@@ -131,15 +138,20 @@ class TestDeath:
                     dale.minimize(fun, BOX, budget=5, executor=run)
 
 
-def slowly(x):
-    time.sleep(random.uniform(0.1, 0.4))
-    return bowl(x)
+@dataclass(frozen=True)
+class Slow:
+    """Takes a while, and one that finds a trap in the folder says so and stays there."""
 
+    folder: Path
 
-def running(fun, result):
-    """(process, point) of each evaluation that has begun and was not told."""
-    told = {t.x.tobytes().hex() for t in result.history if t.state is State.TOLD}
-    return [(int(pid), point) for pid, point in fun.lines() if point not in told]
+    def __call__(self, x):
+        time.sleep(random.uniform(0.1, 0.4))
+        with suppress(FileNotFoundError):
+            (self.folder / "trap").rename(self.folder / "caught")
+            (self.folder / "caught").write_text(str(os.getpid()))
+            (self.folder / "caught").rename(self.folder / "victim")
+            time.sleep(600)
+        return bowl(x)
 
 
 def leaves_its_process(folder):
@@ -376,7 +388,7 @@ class TestClient:
         client = distributed.Client(shared("dask threads").cluster, set_as_default=False)
 
         def close(result):
-            if result.nfev == 3:
+            if result.nfev >= 3:
                 client.close()
 
         result = dale.minimize(bowl, BOX, budget=50, executor=executor(client), callback=close, method=Random())
