@@ -23,12 +23,15 @@ HEAVY = [
     "optuna",
     "pybads",
     "pybobyqa",
+    "dask",
+    "distributed",
     "argparse",
     "unittest",
     "multiprocessing",
     "concurrent.futures",
     "dale.bench",
     "dale.cli",
+    "dale.integrations",
     "dale.view",
 ]
 

@@ -27,7 +27,7 @@ LAYERS = [
     {"evaluate"},
     {"minimize", "run"},
     {"__init__"},
-    {"view"},
+    {"view", "integrations"},
     {"bench"},
     {"cli"},
     {"__main__"},

@@ -34,7 +34,7 @@ def test_many_workers_and_random_durations(tmp_path):
 
 
 class Plain(Executor):
-    """An executor that tells nothing of its workers, nor whether a future runs: as Dask's."""
+    """An executor that tells nothing of its workers, nor whether a future runs."""
 
     def __init__(self):
         self.threads = ThreadPoolExecutor(2)
@@ -252,5 +252,5 @@ def test_what_is_not_an_executor():
     class Client:
         def submit(self, fun, x): ...
 
-    with pytest.raises(TypeError, match=r"must be a concurrent.futures.Executor, got .*client.get_executor\(\)"):
+    with pytest.raises(TypeError, match=r"must be a concurrent.futures.Executor, got .*dale.integrations.dask"):
         dale.minimize(bowl, BOX, budget=3, executor=Client())

@@ -132,13 +132,16 @@ def test_the_callback(way):
 
 
 @each_way
-def test_the_time_limit(way):
+def test_the_time_limit(way, tmp_path):
     """After it nothing is begun; what has begun is waited for and told."""
+    fun = Counted(tmp_path, later)
     with arguments(way) as more:
-        result = dale.minimize(later, BOX, budget=10_000, seed=0, time_limit=1.0, method=Random(), **more)
+        result = dale.minimize(fun, BOX, budget=10_000, seed=0, time_limit=1.0, method=Random(), **more)
     assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
-    assert 0 < result.nfev == len(result.history) < 10_000
-    assert all(t.state is State.TOLD for t in result.history)
+    told = [t for t in result.history if t.state is State.TOLD]
+    assert 0 < result.nfev == len(told) < 10_000
+    assert fun.points() == sorted(t.x.tobytes().hex() for t in told)
+    assert len(result.history) - len(told) <= (2 if way.startswith("dask") else 0)  # on the way to a worker
 
 
 @each_way

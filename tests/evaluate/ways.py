@@ -14,7 +14,7 @@ from dale.seeding import generator
 from dale.trial import Reason, Source
 
 BOX = [(-2, 2), (-2, 2)]
-WAYS = ["here", "threads", "pool", "processes", "timeout"]
+WAYS = ["here", "threads", "pool", "processes", "timeout", "dask threads", "dask cluster"]
 FORK_WARNING = "ignore:.*multi-threaded, use of fork:DeprecationWarning"  # pytest-xdist has a thread
 
 
@@ -31,6 +31,12 @@ def arguments(way, n=3):
     elif way == "pool":
         with ProcessPoolExecutor(n) as executor:
             yield {"executor": executor}
+    elif way.startswith("dask"):
+        from clusters import shared  # these imports are slow
+
+        from dale.integrations.dask import executor
+
+        yield {"executor": executor(shared(way))}  # two at once
     else:
         yield {"here": {}, "processes": {"n_parallel": n}, "timeout": {"n_parallel": n, "timeout": 60}}[way]
 

@@ -202,8 +202,10 @@ def _executor(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    with importlib.import_module("dale.integrations.dask").executor(address) as executor:
-        yield executor
+    from dale.integrations.dask import executor  # Dask is an extra
+
+    with executor(address) as workers:
+        yield workers
 
 
 def number_or_auto(text: str) -> float | str:

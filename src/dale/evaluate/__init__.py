@@ -63,14 +63,15 @@ def _of_command(
 
 
 def next_ended(workers: Evaluator, signals: Signals, until: float) -> list[tuple[Trial, Outcome]]:
-    """What has ended, as soon as something has or the time has come."""
+    """What has ended, as soon as something has, more trials may be out, or the time has come."""
+    n = workers.n_parallel
     while True:
         with signals.let_in():
             workers.wait(max(until - monotonic(), 0.0))
         ended = workers.ended()
         reasons = [outcome.error.splitlines()[-1] for _, outcome in ended if outcome.broken and outcome.error]
         workers.broken = reasons[0] if reasons else workers.broken
-        if ended or monotonic() >= until:
+        if ended or monotonic() >= until or workers.n_parallel > n:
             return ended
 
 

@@ -15,12 +15,15 @@ class Evaluator(Protocol):
     """Runs the objective on some trials at once; as a context manager, nothing of it is left after the end.
 
     Attributes:
-        n_parallel: How many trials may be out.
         broken: Why no more can be evaluated; None while all is well.
     """
 
-    n_parallel: int
     broken: str | None
+
+    @property
+    def n_parallel(self) -> int:
+        """How many trials may be out; it may change."""
+        ...
 
     @property
     def n_out(self) -> int:

@@ -1,4 +1,4 @@
-"""Evaluations in any ``concurrent.futures.Executor``: threads, processes, loky, mpi4py, Dask.
+"""Evaluations in any ``concurrent.futures.Executor``: threads, processes, loky, mpi4py, Dask's workers.
 
 The executor is the user's: it is never shut down, and what runs in it cannot be stopped from here.
 """
@@ -6,13 +6,33 @@ The executor is the user's: it is never shut down, and what runs in it cannot be
 from __future__ import annotations
 
 import traceback
+from abc import ABC, abstractmethod
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from functools import partial
 from typing import Any
 
+from dale.errors import Retry
 from dale.evaluate.evaluator import POLL
 from dale.evaluate.outcome import Objective, Outcome, call, copied
 from dale.evaluate.process import why_it_cannot_be_sent
 from dale.trial import Trial
+
+
+class Cluster(Executor, ABC):
+    """An executor that tells more than others: its workers come and go, and it knows what has begun.
+
+    Its futures can be cancelled as long as they have not begun, and only then. Those that end with ``dale.Retry`` or
+    ``BrokenExecutor`` say that the machine was to blame, for this one or for all.
+    """
+
+    @property
+    @abstractmethod
+    def n_workers(self) -> int:
+        """How many evaluations it can run at once now; at least 1."""
+
+    @abstractmethod
+    def why_it_cannot_be_sent(self, thing: Any) -> str | None:
+        """Why something cannot be sent to a worker; None if it can."""
 
 
 class InExecutor:
@@ -22,18 +42,30 @@ class InExecutor:
         if not isinstance(executor, Executor):
             raise TypeError(
                 f"executor must be a concurrent.futures.Executor, got {executor!r}; of a Dask client it is "
-                "client.get_executor()"
+                "dale.integrations.dask.executor(client)"
             )
-        if isinstance(executor, ProcessPoolExecutor) and (why := why_it_cannot_be_sent(fun)):
+        if type(executor).__module__.split(".")[0] == "distributed":
+            raise TypeError(
+                f"Dask's own {type(executor).__name__} may execute an evaluation several times; give "
+                "dale.integrations.dask.executor(client)"
+            )
+        if why := _why_it_cannot_be_sent(fun, executor):
             raise TypeError(
                 f"the objective {fun!r} cannot be sent to the processes of {type(executor).__name__}: {why}; define it "
                 "at the top level of a module, or leave the executor out and give n_parallel alone"
             )
-        self.n_parallel = _workers(executor) if n_parallel is None else n_parallel
+        if n_parallel is None:
+            _workers(executor)  # or an error, before the run begins
+        self._n_parallel = n_parallel
         self.broken: str | None = None
-        self._fun = fun
+        self._call = partial(call, fun)  # one object for a run: an executor may send it but once
         self._executor = executor
         self._out: dict[Future[Outcome], Trial] = {}
+
+    @property
+    def n_parallel(self) -> int:
+        """How many futures may be out now."""
+        return _workers(self._executor) if self._n_parallel is None else self._n_parallel
 
     @property
     def n_out(self) -> int:
@@ -43,7 +75,7 @@ class InExecutor:
     def submit(self, trial: Trial) -> None:
         """Hand the trial to the executor."""
         try:
-            future = self._executor.submit(call, self._fun, trial.id, copied(trial.params))
+            future = self._executor.submit(self._call, trial.id, copied(trial.params))
         except RuntimeError as error:  # it is broken or was shut down
             future = Future()
             future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
@@ -61,9 +93,10 @@ class InExecutor:
     def cancel(self) -> int:
         """Cancel the futures that have not begun.
 
-        Some executors (Dask's) do not tell which have; then none is cancelled, for an evaluation might be lost.
+        Some executors do not tell which have; then none is cancelled, for an evaluation might be lost.
         """
-        return self._cancel_all() if any(future.running() for future in self._out) else 0
+        tells = isinstance(self._executor, Cluster) or any(future.running() for future in self._out)
+        return self._cancel_all() if tells else 0
 
     def __enter__(self) -> InExecutor:
         return self
@@ -88,12 +121,19 @@ class InExecutor:
         if isinstance(error, BrokenExecutor):  # which of the trials broke it, if any did, it does not tell
             self.broken = f"{type(error).__name__}: {error}"
             return Outcome(error=f"the executor broke\n{text}", retry=True)
-        return Outcome(error=text, retry=isinstance(error, KeyboardInterrupt))  # Ctrl-C reaches worker processes too
+        retry = isinstance(error, Retry | KeyboardInterrupt)  # Ctrl-C reaches worker processes too
+        return Outcome(error=text, retry=retry)
+
+
+def _why_it_cannot_be_sent(fun: Objective, executor: Executor) -> str | None:
+    if isinstance(executor, Cluster):
+        return executor.why_it_cannot_be_sent(fun)
+    return why_it_cannot_be_sent(fun) if isinstance(executor, ProcessPoolExecutor) else None
 
 
 def _workers(executor: Executor) -> int:
-    """How many workers an executor has; those of the standard library and loky tell."""
-    n = getattr(executor, "_max_workers", None)
+    """How many workers an executor has now; those of the standard library and loky tell, and do not change."""
+    n = executor.n_workers if isinstance(executor, Cluster) else getattr(executor, "_max_workers", None)
     if not isinstance(n, int) or n < 1:
         raise ValueError(
             f"{type(executor).__name__} does not tell how many workers it has; give n_parallel, the number of "
