@@ -87,8 +87,8 @@ def on_the_scheduler(client):
     """The tasks of dale's that the scheduler knows, and the keys of the metadata that it has of them."""
 
     def ours(dask_scheduler):
-        keys = [*dask_scheduler.tasks, *dask_scheduler.task_metadata]
-        return [key for key in keys if str(key).startswith("dale")]
+        metadata = [f"{key}: {value}" for key, value in dask_scheduler.task_metadata.items()]
+        return [text for text in map(str, [*dask_scheduler.tasks, *metadata]) if text.startswith("dale")]
 
     gc.collect()  # the traceback of an error that was expected keeps all that it saw, until then
     return client.run_on_scheduler(ours)

@@ -286,7 +286,7 @@ class TestObjective:
     def test_nothing_of_it_is_left_on_the_scheduler(self):
         client = shared("dask threads")
         assert dale.minimize(bowl, BOX, budget=5, executor=executor(client), method=Random()).nfev == 5
-        assert until(lambda: not on_the_scheduler(client))
+        assert until(lambda: not on_the_scheduler(client)), on_the_scheduler(client)
 
     def test_what_cannot_be_sent_is_refused_before_the_run(self):
         lock = threading.Lock()

@@ -40,6 +40,7 @@ except ImportError as error:
 OPEN, OBJECTIVE, CLAIMS, ANSWERS = "open", "objective", "claims", "answers"  # in the metadata of an anchor
 FRESH = 1.0  # seconds for which the number of threads is taken as known
 ANSWER = 10.0  # seconds for the scheduler to answer; then the run goes on with what it knows
+LINGER = 2.0  # seconds that an anchor stays after a cancellation, for workers that are about to claim the task
 LOADED = 2  # objectives that the process of a worker keeps
 
 
@@ -178,6 +179,7 @@ class _Evaluation(Future[Any]):
         was_cancelled = super().cancel()  # before the cluster says that somebody has cancelled it
         if self._client.status == "running":
             self._client.cancel([self._remote])
+            self._client.loop.add_callback(self._client.loop.call_later, LINGER, id, self._anchor)
         return was_cancelled
 
     def _claim(self) -> bool:
