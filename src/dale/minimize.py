@@ -123,7 +123,7 @@ def minimize(
         with Progress(rules.budget, progress) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
-                message = MESSAGES[status] + (f": {workers.broken}" if status == BROKEN else "")
+                message = _message(status, optimizer, workers)
             except StopIteration:
                 status, message = STOPPED, MESSAGES[STOPPED]
             except KeyboardInterrupt:
@@ -199,6 +199,12 @@ def _run(
                 with signals.let_in():
                     callback(optimizer.result())
     return TARGET_REACHED
+
+
+def _message(status: int, optimizer: Optimizer, workers: Evaluator) -> str:
+    if status == EXHAUSTED and optimizer.constraints is not None:
+        return "Every point that the constraints allow, as far as they could be found, has been evaluated"
+    return MESSAGES[status] + (f": {workers.broken}" if status == BROKEN else "")
 
 
 def _ask(optimizer: Optimizer, given: list[Trial], rules: _Rules, begun: int) -> Trial | int:
