@@ -140,6 +140,15 @@ class TestRun:
         assert "failed      3 of 3, the last was evaluation 2:" in said.out
         assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
 
+    def test_what_a_program_writes_cannot_steer_the_terminal(self, capsys):
+        """Escape sequences set titles, clear the screen, and fill the clipboard of some terminals."""
+        program("evil.py", r"sys.stderr.write('\x1b]0;title\x07\x1b[2J\rlast \x9b5m words\n'); sys.exit(3)")
+        assert main(line("--budget", "2", name="evil.py")) == 1
+        said = capsys.readouterr()
+        for text in (said.out, said.err):
+            assert "last \\x9b5m words" in text
+            assert all(c.isprintable() or c == "\n" for c in text)
+
     def test_nothing_feasible(self):
         program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
         words = ("{folder}", "{params}")

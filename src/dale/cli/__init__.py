@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError, StoreError) as error:
         if args.traceback:
             raise
-        print(f"dale: error: {error}", file=sys.stderr)
+        print(f"dale: error: {printable(str(error))}", file=sys.stderr)
         return WRONG_USE
 
 
@@ -61,6 +61,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and leave."""
         self.exit(WRONG_USE, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: what could steer one is escaped, whatever programs have written and stores hold."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str] | None]:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import dale
+from dale.cli import printable
 from dale.evaluate.command import beside
 from dale.trial import State, Trial, describe_point
 from dale.view.text import last_line
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Print it, and write the files that were asked for."""
     opened = dale.open(args.store)
     for paragraph in _paragraphs(opened, args.best, every=args.trials):
-        print("\n".join(map(printable, paragraph)) + "\n")
+        print("\n".join(map(_cut, paragraph)) + "\n")
     for path, write in ((args.csv, opened.to_csv), (args.json, opened.to_json)):
         if path is not None:
             write(path)
@@ -48,9 +49,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def printable(line: str) -> str:
-    """A line for a terminal: what could steer one is escaped, whatever the options and errors of a run hold."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+def _cut(line: str) -> str:
+    safe = printable(line.replace("\n", "\\n"))
     return safe if len(safe) <= WIDTH else f"{safe[: WIDTH - 3]}..."
 
 
