@@ -604,6 +604,27 @@ class TestNothingIsLeft:
         assert wait_until_gone(pids(tmp_path))
 
 
+@pytest.mark.parametrize("tidies_up", [True, False])
+def test_in_an_executor_none_outlives_a_worker_that_is_killed(tidies_up, script, tmp_path):
+    """Also those that pay no heed to SIGTERM; those that do are given time."""
+    handler = "lambda *_: (open(sys.argv[1] + '/tidied', 'w').close(), os._exit(0))" if tidies_up else "signal.SIG_IGN"
+    words = script(f"signal.signal(15, {handler})\n" + STARTS, str(tmp_path), "hangs", "{a}")
+    code = f"""
+from concurrent.futures import ThreadPoolExecutor
+import dale
+dale.minimize(dale.Command({words!r}), {LINE!r}, budget=2, executor=ThreadPoolExecutor(2))
+"""
+    worker = subprocess.Popen([sys.executable, "-c", code])
+    while len(pids(tmp_path)) < 4 and worker.poll() is None:
+        time.sleep(0.05)
+    assert worker.poll() is None
+    assert all(map(is_alive, pids(tmp_path)))
+    worker.kill()
+    worker.wait()
+    assert wait_until_gone(pids(tmp_path))
+    assert (tmp_path / "tidied").exists() == tidies_up
+
+
 @pytest.mark.parametrize("way", ["processes", "threads", "pool"])
 def test_each_trial_is_executed_once(way, script, tmp_path):
     words = script(
