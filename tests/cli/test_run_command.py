@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ways import wait_until_gone
 
 import dale
 from dale.cli import main
@@ -53,15 +54,6 @@ def start(argv):
     return subprocess.Popen(
         [sys.executable, "-m", "dale", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def wait_for(condition):
@@ -257,7 +249,7 @@ class TestItsEnd:
         assert run.returncode == status, err
         assert out.splitlines()[0] == {130: "Interrupted", 143: "Terminated"}[status] + " after 2 evaluations"
         assert out.splitlines()[1].startswith("best value  ")
-        assert wait_for(lambda: not any(map(is_alive, self.pids())))
+        assert wait_until_gone(self.pids())
 
     def test_by_kill_9_and_on_again(self):
         for kill in range(KILLS):
@@ -266,7 +258,7 @@ class TestItsEnd:
             assert wait_for(lambda n=wanted: len(self.pids()) >= n)
             run.kill()
             run.communicate(timeout=120)
-            assert wait_for(lambda: not any(map(is_alive, self.pids())))
+            assert wait_until_gone(self.pids())
         Path("wait").unlink()
         run = start(line("--budget", "6", "--n-parallel", "2", name="waits.py"))
         out, err = run.communicate(timeout=300)

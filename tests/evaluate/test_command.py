@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ways import Random, arguments, is_alive
+from ways import Random, arguments, is_alive, wait_until_gone
 
 import dale
 from dale.evaluate import program as running
@@ -66,15 +66,6 @@ def minimise(words, space=LINE, **more):
 
 def errors(result):
     return [t.error.splitlines()[-1] for t in result.history if t.error]
-
-
-def wait_until_gone(pids):
-    """Whether none of them is left; a kill takes a moment."""
-    for _ in range(600):
-        if not any(map(is_alive, pids)):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 class TestWords:
