@@ -214,6 +214,57 @@ class TestErrors:
         assert "got neither" in capsys.readouterr().err
 
 
+# Every process of Python's that is started leaves a file, and a line in it for each address of a network it binds.
+EARS = """
+import os, sys
+path = os.path.join({folder!r}, str(os.getpid()))
+def hear(event, arguments):
+    if event == "socket.bind" and isinstance(arguments[1], tuple):  # else it is a socket of this machine's only
+        with open(path, "a") as file:
+            print(arguments[1], file=file)
+open(path, "a").close()
+sys.addaudithook(hear)
+"""
+
+
+class TestNothingListens:
+    """On a network; and while it does, that is seen."""
+
+    @pytest.fixture(autouse=True)
+    def _ears(self, folder, monkeypatch):
+        (folder / "heard").mkdir()
+        (folder / "ears").mkdir()
+        (folder / "ears" / "sitecustomize.py").write_text(EARS.format(folder=str(folder / "heard")))
+        paths = [folder / "ears", folder, Path(dale.__file__).parents[1]]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+        Path("fun.py").write_text(
+            "def fun(p): return p['a']\ndef listens(p):\n    import socket\n"
+            "    with socket.create_server(('127.0.0.1', 0)): return p['a']\n"
+        )
+
+    def heard(self, *options, words=()):
+        """How many processes there were, and what they have bound."""
+        run = start(["run", "--space", "space.toml", "--budget", "3", *options, *words])
+        _, err = run.communicate(timeout=300)
+        assert run.returncode == 0, err
+        texts = [path.read_text() for path in Path("heard").iterdir()]
+        return len(texts), "".join(texts).splitlines()
+
+    def test_in_a_process(self):
+        assert self.heard("--function", "fun:fun") == (1, [])
+
+    def test_with_a_process_for_each_evaluation(self):
+        n, bound = self.heard("--function", "fun:fun", "--n-parallel", "2")
+        assert (n >= 2, bound) == (True, [])  # the fork server is a fresh interpreter
+
+    def test_with_programs(self):
+        n, bound = self.heard("--n-parallel", "2", words=["--", sys.executable, "sim.py", "{a}", "{b}"])
+        assert (n >= 5, bound) == (True, [])
+
+    def test_but_the_objective_if_it_likes(self):
+        assert len(self.heard("--function", "fun:listens")[1]) == 3
+
+
 class TestItsEnd:
     """Programs that leave their process id, and wait as long as a file is there."""
 
