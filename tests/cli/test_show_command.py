@@ -97,6 +97,23 @@ def test_an_empty_one(tmp_path, capsys):
     assert "No evaluation has given a finite value" in said
 
 
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        ({}, []),
+        ({"revision": "1f", "words": None}, ["  revision    1f"]),
+        ({"words": 3}, ["  command     3"]),
+        ({"words": ["sim", 3]}, ["  command     sim 3"]),
+    ],
+    ids=repr,
+)
+def test_an_objective_of_the_user_s_own_words(objective, said, tmp_path, capsys):
+    dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db", objective=objective).close()
+    assert main(["show", str(tmp_path / "run.db")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2 : lines.index("  seed        0")] == said
+
+
 @pytest.mark.parametrize(("name", "said"), [("none.db", "there is no file"), ("text.db", "is no store of dale")])
 def test_no_store(name, said, tmp_path, capsys):
     (tmp_path / "text.db").write_text("hello " * 1000)

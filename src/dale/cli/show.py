@@ -74,10 +74,11 @@ def _problem(opened: dale.Run) -> list[str]:
     states = Counter(str(trial.state) for trial in opened.history)
     count = ", ".join(f"{n} {state}" for state, n in states.items()) or "none yet"
     lines = [f"{opened.path}", f"  trials      {count}"]
-    command = opened.problem.get("objective")
-    if command is not None:
-        lines.append(f"  command     {shlex.join(command['words'])}")
-        lines += [f"  {key:<11} {command[key]}" for key in ("result", "key") if command.get(key) is not None]
+    objective = dict(opened.problem.get("objective", {}))  # of a command, or whatever the user has told
+    if words := objective.pop("words", None):
+        lines.append(f"  command     {shlex.join(map(str, words)) if isinstance(words, list) else words}")
+    lines += [f"  {key:<11} {value}" for key, value in objective.items() if value is not None]
+    if words:
         logs = Path(beside(opened.path))
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
     lines.append(f"  seed        {opened.seed}")
