@@ -162,6 +162,10 @@ class TestErrors:
             ),
             (["run", "--space", "space.toml", "--budget", "1", "--nosie", "1"], "unrecognized arguments: --nosie 1"),
             (
+                ["run", "--space", "space.toml", "--budget", "1", "sim", "{a}"],
+                "sim {a}; a program stands after --; see",
+            ),
+            (
                 ["run", "--space", "space.toml", "--budget", "1", "--method", "x"],
                 "argument --method: invalid choice: 'x'",
             ),

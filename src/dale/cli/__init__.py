@@ -35,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not argv:
         parser.print_help()
         return WRONG_USE
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        hint = "; a program stands after --" if hasattr(args, "words") and words is None else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     if words is not None:
         if not hasattr(args, "words"):
             parser.error(f"dale {args.command} takes nothing after --, got {' '.join(words)}")
