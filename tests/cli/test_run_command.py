@@ -141,6 +141,16 @@ class TestRun:
             assert "last \\x9b5m words" in text
             assert all(c.isprintable() or c == "\n" for c in text)
 
+    def test_a_terminal_without_the_character_still_gets_the_result(self, monkeypatch):
+        monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+        Path("space.toml").write_text("a = [0.0, 1.0]\n")
+        program("bowl.py", "print((float(sys.argv[1]) - 0.3) ** 2)")
+        for argv in (line("--budget", "6", "--seed", "0", name="bowl.py", words=["{a}"]), ["show", "run.db"]):
+            run = start(argv)
+            out, err = run.communicate(timeout=120)
+            assert run.returncode == 0, err
+            assert "\\xb1" in out
+
     def test_nothing_feasible(self):
         program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
         words = ("{folder}", "{params}")

@@ -67,8 +67,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def printable(text: str) -> str:
-    """Text for a terminal: what could steer one is escaped, whatever programs have written and stores hold."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    """Text for a terminal: what could steer it is escaped, whatever programs and stores hold, and what it has not."""
+    harmless = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    encoding = sys.stdout.encoding or "utf-8"
+    return harmless.encode(encoding, errors="backslashreplace").decode(encoding)
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str] | None]:
