@@ -221,11 +221,19 @@ class TestErrors:
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.words is [")
 
-    def test_a_store_says_nothing_about_what_to_run(self, capsys):
-        """Another function on the same store is what the command line says, not what the file says."""
-        assert main(line("--budget", "1", "--no-progress")) == 0
-        assert main(["run", "--space", "space.toml", "--budget", "2"]) == 2
-        assert "got neither" in capsys.readouterr().err
+    def test_a_store_says_nothing_about_what_to_run(self, monkeypatch):
+        """What is run or imported is what the command line says, not what the file says."""
+        monkeypatch.syspath_prepend(Path.cwd())
+        Path("theirs.py").write_text("open('was-run', 'w').close()\ndef fun(p): return 0.0\n")
+        Path("ours.py").write_text("def fun(p): return 1.0\n")
+        theirs = {"function": "theirs:fun", "words": [sys.executable, "theirs.py"]}
+        dale.Optimizer(dale.Space.from_toml("space.toml"), seed=0, store="run.db", objective=theirs).close()
+        again = ["run", "--space", "space.toml", "--budget", "2"]
+        assert main(again) == 2
+        assert main(["show", "run.db", "--trials", "--csv", "run.csv", "--json", "run.json"]) == 0
+        assert main([*again, "--function", "ours:fun"]) == 0
+        assert [t.value for t in dale.open("run.db").history] == [1.0, 1.0]
+        assert not Path("was-run").exists()
 
 
 # Every process of Python's that is started leaves a file, and a line in it for each address of a network it binds.
