@@ -1,8 +1,11 @@
 """The line of progress: silent where no one looks, and one line where someone does."""
 
+import sys
+
 import numpy as np
 import pytest
 
+import dale
 from dale.progress import Progress
 from dale.trial import Reason, Source, State, Trial
 
@@ -38,6 +41,26 @@ def test_the_line(capsys, monkeypatch):
     assert "design" in second
     assert len(first) == len(second) == 119  # the one covers the other
     assert err.endswith("\n")
+
+
+def test_what_was_done_before_took_no_time_of_this_run(capsys, monkeypatch):
+    """A run that goes on at 50 of 100: one evaluation in 60 s leaves 49 of them, and not one for each before."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with Progress(100, True, before=50) as line:
+        now[0] = 60.0
+        line.write(51, "")
+    assert "51/100  60 s, 2940 s left" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_says_so_to_its_line(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        sys.modules["dale.minimize"], "Progress", lambda *arguments: seen.append(arguments) or Progress(*arguments)
+    )
+    for budget in (3, 5):
+        dale.minimize(lambda x: x[0], [(0, 1)], budget=budget, seed=0, store=tmp_path / "run.db", progress=False)
+    assert seen == [(3, False, 0), (5, False, 3)]
 
 
 def test_narrow_terminals_are_not_overrun(capsys, monkeypatch):

@@ -120,7 +120,7 @@ def minimize(
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.together():
             given = [] if optimizer.history else _begin(optimizer, x0, y0)
-        with Progress(rules.budget, progress) as line, workers:
+        with Progress(rules.budget, progress, optimizer.n_evaluated) as line, workers:
             try:
                 status = _run(optimizer, given, rules, workers, signals, line, callback)
                 message = _message(status, optimizer, workers)

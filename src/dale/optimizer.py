@@ -37,7 +37,6 @@ from dale.values import check_constraints, check_noise, check_tolerance, check_v
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
 NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
-RESPACE_TRIES = 16  # a proposal that rounds to a point seen before is replaced, this often at most
 CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
 MANY = 4096  # points of a larger one that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead

@@ -14,10 +14,17 @@ EVERY = 0.1  # seconds between two updates
 
 
 class Progress:
-    """A context manager; ``show=None`` shows the line if standard error is a terminal."""
+    """A context manager; ``show=None`` shows the line if standard error is a terminal.
 
-    def __init__(self, total: int, show: bool | None) -> None:
+    Args:
+        total: How much is to be done.
+        show: Whether to show the line.
+        before: How much was done before, in no time of this run's.
+    """
+
+    def __init__(self, total: int, show: bool | None, before: int = 0) -> None:
         self.total = total
+        self.before = before
         self.show = sys.stderr.isatty() if show is None else bool(show)
         self._started = time.monotonic()
         self._shown = -EVERY
@@ -37,7 +44,7 @@ class Progress:
             return
         self._shown = elapsed
         filled = BAR * done // self.total
-        left = elapsed / max(done, 1) * (self.total - done)
+        left = elapsed / max(done - self.before, 1) * (self.total - done)
         bar = "█" * filled + "░" * (BAR - filled)
         text = f"{bar} {done}/{self.total}  {elapsed:.0f} s, {left:.0f} s left  {note}"
         width = shutil.get_terminal_size().columns - 1

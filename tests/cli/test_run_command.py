@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ways import wait_until_gone
 
 import dale
 from dale.cli import main
@@ -53,15 +54,6 @@ def start(argv):
     return subprocess.Popen(
         [sys.executable, "-m", "dale", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def wait_for(condition):
@@ -140,6 +132,25 @@ class TestRun:
         assert "failed      3 of 3, the last was evaluation 2:" in said.out
         assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
 
+    def test_what_a_program_writes_cannot_steer_the_terminal(self, capsys):
+        """Escape sequences set titles, clear the screen, and fill the clipboard of some terminals."""
+        program("evil.py", r"sys.stderr.write('\x1b]0;title\x07\x1b[2J\rlast \x9b5m words\n'); sys.exit(3)")
+        assert main(line("--budget", "2", name="evil.py")) == 1
+        said = capsys.readouterr()
+        for text in (said.out, said.err):
+            assert "last \\x9b5m words" in text
+            assert all(c.isprintable() or c == "\n" for c in text)
+
+    def test_a_terminal_without_the_character_still_gets_the_result(self, monkeypatch):
+        monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+        Path("space.toml").write_text("a = [0.0, 1.0]\n")
+        program("bowl.py", "print((float(sys.argv[1]) - 0.3) ** 2)")
+        for argv in (line("--budget", "6", "--seed", "0", name="bowl.py", words=["{a}"]), ["show", "run.db"]):
+            run = start(argv)
+            out, err = run.communicate(timeout=120)
+            assert run.returncode == 0, err
+            assert "\\xb1" in out
+
     def test_nothing_feasible(self):
         program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
         words = ("{folder}", "{params}")
@@ -160,6 +171,10 @@ class TestErrors:
                 "dale run: error: argument --budget: invalid int value",
             ),
             (["run", "--space", "space.toml", "--budget", "1", "--nosie", "1"], "unrecognized arguments: --nosie 1"),
+            (
+                ["run", "--space", "space.toml", "--budget", "1", "sim", "{a}"],
+                "sim {a}; a program stands after --; see",
+            ),
             (
                 ["run", "--space", "space.toml", "--budget", "1", "--method", "x"],
                 "argument --method: invalid choice: 'x'",
@@ -206,11 +221,70 @@ class TestErrors:
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.words is [")
 
-    def test_a_store_says_nothing_about_what_to_run(self, capsys):
-        """Another function on the same store is what the command line says, not what the file says."""
-        assert main(line("--budget", "1", "--no-progress")) == 0
-        assert main(["run", "--space", "space.toml", "--budget", "2"]) == 2
-        assert "got neither" in capsys.readouterr().err
+    def test_a_store_says_nothing_about_what_to_run(self, monkeypatch):
+        """What is run or imported is what the command line says, not what the file says."""
+        monkeypatch.syspath_prepend(Path.cwd())
+        Path("theirs.py").write_text("open('was-run', 'w').close()\ndef fun(p): return 0.0\n")
+        Path("ours.py").write_text("def fun(p): return 1.0\n")
+        theirs = {"function": "theirs:fun", "words": [sys.executable, "theirs.py"]}
+        dale.Optimizer(dale.Space.from_toml("space.toml"), seed=0, store="run.db", objective=theirs).close()
+        again = ["run", "--space", "space.toml", "--budget", "2"]
+        assert main(again) == 2
+        assert main(["show", "run.db", "--trials", "--csv", "run.csv", "--json", "run.json"]) == 0
+        assert main([*again, "--function", "ours:fun"]) == 0
+        assert [t.value for t in dale.open("run.db").history] == [1.0, 1.0]
+        assert not Path("was-run").exists()
+
+
+# Every process of Python's that is started leaves a file, and a line in it for each address of a network it binds.
+EARS = """
+import os, sys
+path = os.path.join({folder!r}, str(os.getpid()))
+def hear(event, arguments):
+    if event == "socket.bind" and isinstance(arguments[1], tuple):  # else it is a socket of this machine's only
+        with open(path, "a") as file:
+            print(arguments[1], file=file)
+open(path, "a").close()
+sys.addaudithook(hear)
+"""
+
+
+class TestNothingListens:
+    """On a network; and while it does, that is seen."""
+
+    @pytest.fixture(autouse=True)
+    def _ears(self, folder, monkeypatch):
+        (folder / "heard").mkdir()
+        (folder / "ears").mkdir()
+        (folder / "ears" / "sitecustomize.py").write_text(EARS.format(folder=str(folder / "heard")))
+        paths = [folder / "ears", folder, Path(dale.__file__).parents[1]]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+        Path("fun.py").write_text(
+            "def fun(p): return p['a']\ndef listens(p):\n    import socket\n"
+            "    with socket.create_server(('127.0.0.1', 0)): return p['a']\n"
+        )
+
+    def heard(self, *options, words=()):
+        """How many processes there were, and what they have bound."""
+        run = start(["run", "--space", "space.toml", "--budget", "3", *options, *words])
+        _, err = run.communicate(timeout=300)
+        assert run.returncode == 0, err
+        texts = [path.read_text() for path in Path("heard").iterdir()]
+        return len(texts), "".join(texts).splitlines()
+
+    def test_in_a_process(self):
+        assert self.heard("--function", "fun:fun") == (1, [])
+
+    def test_with_a_process_for_each_evaluation(self):
+        n, bound = self.heard("--function", "fun:fun", "--n-parallel", "2")
+        assert (n >= 2, bound) == (True, [])  # the fork server is a fresh interpreter
+
+    def test_with_programs(self):
+        n, bound = self.heard("--n-parallel", "2", words=["--", sys.executable, "sim.py", "{a}", "{b}"])
+        assert (n >= 5, bound) == (True, [])
+
+    def test_but_the_objective_if_it_likes(self):
+        assert len(self.heard("--function", "fun:listens")[1]) == 3
 
 
 class TestItsEnd:
@@ -248,7 +322,7 @@ class TestItsEnd:
         assert run.returncode == status, err
         assert out.splitlines()[0] == {130: "Interrupted", 143: "Terminated"}[status] + " after 2 evaluations"
         assert out.splitlines()[1].startswith("best value  ")
-        assert wait_for(lambda: not any(map(is_alive, self.pids())))
+        assert wait_until_gone(self.pids())
 
     def test_by_kill_9_and_on_again(self):
         for kill in range(KILLS):
@@ -257,7 +331,7 @@ class TestItsEnd:
             assert wait_for(lambda n=wanted: len(self.pids()) >= n)
             run.kill()
             run.communicate(timeout=120)
-            assert wait_for(lambda: not any(map(is_alive, self.pids())))
+            assert wait_until_gone(self.pids())
         Path("wait").unlink()
         run = start(line("--budget", "6", "--n-parallel", "2", name="waits.py"))
         out, err = run.communicate(timeout=300)

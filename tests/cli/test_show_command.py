@@ -10,7 +10,6 @@ import pytest
 
 import dale
 from dale.cli import main
-from dale.cli.show import printable
 
 SPACE = {"a": (0.0, 1.0), "k": dale.Choice(["x", "esc \x1b[31m\nred"])}
 
@@ -98,6 +97,23 @@ def test_an_empty_one(tmp_path, capsys):
     assert "No evaluation has given a finite value" in said
 
 
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        ({}, []),
+        ({"revision": "1f", "words": None}, ["  revision    1f"]),
+        ({"words": 3}, ["  command     3"]),
+        ({"words": ["sim", 3]}, ["  command     sim 3"]),
+    ],
+    ids=repr,
+)
+def test_an_objective_of_the_user_s_own_words(objective, said, tmp_path, capsys):
+    dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db", objective=objective).close()
+    assert main(["show", str(tmp_path / "run.db")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2 : lines.index("  seed        0")] == said
+
+
 @pytest.mark.parametrize(("name", "said"), [("none.db", "there is no file"), ("text.db", "is no store of dale")])
 def test_no_store(name, said, tmp_path, capsys):
     (tmp_path / "text.db").write_text("hello " * 1000)
@@ -107,9 +123,13 @@ def test_no_store(name, said, tmp_path, capsys):
     assert said in error
 
 
-def test_one_long_option_does_not_hide_the_rest():
-    assert printable("x" * 1000) == "x" * 157 + "..."
-    assert printable("a\tb\u202e") == "a\\tb\\u202e"
+def test_one_long_option_does_not_hide_the_rest(tmp_path, capsys):
+    space = {"a": (0.0, 1.0), "k": dale.Choice(["a\tb\u202e" + "x" * 1000, ""])}
+    with dale.Optimizer(space, seed=0, store=tmp_path / "run.db") as run:
+        run.tell(run.ask(at={"a": 0.5, "k": space["k"].options[0]}), 1.0)
+    assert main(["show", str(tmp_path / "run.db")]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("best point  ")]
+    assert line == "best point  a=0.5, k=a\\tb\\u202e".ljust(157, "x") + "..."
 
 
 def test_nothing_in_a_store_is_run(store):

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ways import Random, arguments, is_alive
+from ways import Random, arguments, is_alive, wait_until_gone
 
 import dale
 from dale.evaluate import program as running
@@ -66,15 +66,6 @@ def minimise(words, space=LINE, **more):
 
 def errors(result):
     return [t.error.splitlines()[-1] for t in result.history if t.error]
-
-
-def wait_until_gone(pids):
-    """Whether none of them is left; a kill takes a moment."""
-    for _ in range(600):
-        if not any(map(is_alive, pids)):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 class TestWords:
@@ -602,6 +593,27 @@ class TestNothingIsLeft:
             minimise(words, timeout=2, budget=1, **more)
         assert len(pids(tmp_path)) == 2
         assert wait_until_gone(pids(tmp_path))
+
+
+@pytest.mark.parametrize("tidies_up", [True, False])
+def test_in_an_executor_none_outlives_a_worker_that_is_killed(tidies_up, script, tmp_path):
+    """Also those that pay no heed to SIGTERM; those that do are given time."""
+    handler = "lambda *_: (open(sys.argv[1] + '/tidied', 'w').close(), os._exit(0))" if tidies_up else "signal.SIG_IGN"
+    words = script(f"signal.signal(15, {handler})\n" + STARTS, str(tmp_path), "hangs", "{a}")
+    code = f"""
+from concurrent.futures import ThreadPoolExecutor
+import dale
+dale.minimize(dale.Command({words!r}), {LINE!r}, budget=2, executor=ThreadPoolExecutor(2))
+"""
+    worker = subprocess.Popen([sys.executable, "-c", code])
+    while len(pids(tmp_path)) < 4 and worker.poll() is None:
+        time.sleep(0.05)
+    assert worker.poll() is None
+    assert all(map(is_alive, pids(tmp_path)))
+    worker.kill()
+    worker.wait()
+    assert wait_until_gone(pids(tmp_path))
+    assert (tmp_path / "tidied").exists() == tidies_up
 
 
 @pytest.mark.parametrize("way", ["processes", "threads", "pool"])

@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of
+from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, wait_until_gone
 
 import dale
 import dale.evaluate.process as process
@@ -41,15 +41,6 @@ def one_in(n, harm):
 
 def is_hit(x, n):
     return int(abs(x[0]) * 1e9) % n == 0
-
-
-def wait_until_gone(pids):
-    """Whether none of them is left; a kill takes a moment."""
-    for _ in range(600):
-        if not any(map(is_alive, pids)):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 @pytest.mark.parametrize(

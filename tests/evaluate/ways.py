@@ -1,6 +1,7 @@
 """The ways to evaluate, for tests that hold all of them to the same promises; and objectives that can travel."""
 
 import os
+import time
 import uuid
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -74,6 +75,15 @@ def is_alive(pid):
         return False
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until_gone(pids):
+    """Whether none of them is left; a kill takes a moment."""
+    for _ in range(600):
+        if not any(map(is_alive, pids)):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 @dataclass(frozen=True)

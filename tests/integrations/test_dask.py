@@ -410,6 +410,15 @@ class TestClient:
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(ConnectionError, match=words):
             executor(f"tcp://127.0.0.1:{free_port()}")
 
+    @pytest.mark.parametrize(
+        "address", ["nonsense", "tcp://127.0.0.1", "http://127.0.0.1:1", "tcp://none.invalid:1", ""]
+    )
+    def test_an_address_that_is_none(self, address, monkeypatch):
+        """No client is made, for that would take a minute to go."""
+        monkeypatch.setattr("dale.integrations.dask.Client", None)
+        with pytest.raises(ConnectionError, match=f"no Dask scheduler answers at '{address}' "):
+            executor(address)
+
     def test_an_asynchronous_one(self):
         async def refused():
             async with distributed.Client(shared("dask cluster").scheduler.address, asynchronous=True) as client:

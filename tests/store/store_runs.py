@@ -56,6 +56,15 @@ class Uniform:
         return rng.random(history.dimension), dale.Reason(dale.trial.Source.EXPLORE)
 
 
+def without_store(budget):
+    """The same run in memory."""
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform())
+    while optimizer.n_evaluated < budget:
+        trial = optimizer.ask()
+        optimizer.tell(trial, valley(trial.x))
+    return optimizer.history
+
+
 def main(what, store, *rest):
     if what == "evaluate":  # until the budget is spent, with each execution and each acknowledgement in a file
         budget, begun, told = int(rest[0]), Path(rest[1]), Path(rest[2])

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley
+from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley, without_store
 
 import dale
 from dale.trial import State
@@ -330,14 +330,6 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(tmp_path):
     assert same_runs(history, without_store(budget))
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".new") == ["begun", "run.db", "told"]
     print(f"{kills} kills, {budget} evaluations, {sum(begun.values()) - budget} executed again")
-
-
-def without_store(budget):
-    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform())
-    while optimizer.n_evaluated < budget:
-        trial = optimizer.ask()
-        optimizer.tell(trial, valley(trial.x))
-    return optimizer.history
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
-from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley
+from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley, without_store
 
 import dale
 from dale.trial import State
@@ -71,14 +71,6 @@ for k in range(repetitions):
 """
 
 
-def uninterrupted(n):
-    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform())
-    while optimizer.n_evaluated < n:
-        trial = optimizer.ask()
-        optimizer.tell(trial, valley(trial.x))
-    return optimizer.history
-
-
 @pytest.mark.parametrize("n_parallel", [1, 3])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path, name, n_parallel):
@@ -98,7 +90,7 @@ def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path
     result = dale.minimize(valley, BOUNDS, budget=n, seed=0, method=Uniform(), store=store)  # what is left, then more
     assert result.nfev == n
     assert all(t.state is State.TOLD and t.value == valley(t.x) for t in result.history)
-    assert same_runs(result.history, uninterrupted(n))
+    assert same_runs(result.history, without_store(n))
     executed = Counter(log.read_text().split())
     assert sum(executed.values()) - before <= REPETITIONS * n_parallel  # no more than was out at each signal
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "run.db"]
@@ -139,7 +131,7 @@ def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
     states = [t.state for t in dale.open(tmp_path / "run.db").history]
     assert states == [State.TOLD] * 3 + [State.PENDING]
     result = dale.minimize(valley, BOUNDS, budget=6, seed=0, method=Uniform(), store=tmp_path / "run.db")
-    assert same_runs(result.history, uninterrupted(6))
+    assert same_runs(result.history, without_store(6))
 
 
 def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkeypatch):
@@ -159,7 +151,7 @@ def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkey
         signal.signal(signal.SIGINT, handler)
     assert (result.status, result.message, result.nfev, result.fun) == (2, "Interrupted", 4, before.fun)
     again = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
-    assert same_runs(again.history, uninterrupted(9))
+    assert same_runs(again.history, without_store(9))
 
 
 def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, monkeypatch):

@@ -35,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not argv:
         parser.print_help()
         return WRONG_USE
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        hint = "; a program stands after --" if hasattr(args, "words") and words is None else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     if words is not None:
         if not hasattr(args, "words"):
             parser.error(f"dale {args.command} takes nothing after --, got {' '.join(words)}")
@@ -51,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError, StoreError) as error:
         if args.traceback:
             raise
-        print(f"dale: error: {error}", file=sys.stderr)
+        print(f"dale: error: {printable(str(error))}", file=sys.stderr)
         return WRONG_USE
 
 
@@ -61,6 +64,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and leave."""
         self.exit(WRONG_USE, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: what could steer it is escaped, whatever programs and stores hold, and what it has not."""
+    harmless = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    encoding = sys.stdout.encoding or "utf-8"
+    return harmless.encode(encoding, errors="backslashreplace").decode(encoding)
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str] | None]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import dale
 from dale import methods
-from dale.cli import INTERRUPTED
+from dale.cli import INTERRUPTED, printable
 from dale.evaluate.command import beside
 from dale.minimize import BROKEN, STOPPED, minimize
 from dale.space import Space
@@ -21,10 +21,8 @@ from dale.trial import Result, State
 from dale.view.text import last_line
 
 STORE = "run.db"
-NOTHING, TERMINATED = (
-    1,
-    143,
-)  # exit status: no result, or no more could be evaluated; the latter as shells have it: 128 + SIGTERM
+NOTHING = 1  # exit status: there is no result, or no more could be evaluated
+TERMINATED = 143  # as shells have it: 128 + SIGTERM
 METHODS: dict[str, Callable[[], Any]] = {
     "default": methods.default,
     "paper": methods.paper,
@@ -107,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     except RuntimeError as error:  # nothing could be evaluated, or processes cannot be had
         if args.traceback or isinstance(error, dale.StoreError):
             raise
-        print(f"dale: error: {error}", file=sys.stderr)
+        print(f"dale: error: {printable(str(error))}", file=sys.stderr)
         return NOTHING
     report.end(result)
     if result.status == STOPPED:
@@ -154,18 +152,18 @@ class Report:
 
     def end(self, result: Result) -> None:
         """The result, and where everything is."""
-        print(result)
+        print(printable(str(result)))
         failed = [trial for trial in result.history if trial.error is not None]
         if failed:
             print(f"failed      {len(failed)} of {result.nfev}, the last was evaluation {failed[-1].id}:")
-            print("\n".join(f"            {line}" for line in str(failed[-1].error).splitlines()))
+            print("\n".join(f"            {printable(line)}" for line in str(failed[-1].error).splitlines()))
         if self.logs is not None:
             print(f"logs        {self.logs}")
         print(f"store       {self.store}, to look at with: dale show {shlex.quote(self.store)}", flush=True)
 
     def _say(self, text: str) -> None:
         with contextlib.suppress(BrokenPipeError):  # nobody reads it, which is no reason to end a run
-            print(f"{chr(10) if self.live else ''}dale: {text}", file=sys.stderr, flush=True)
+            print(f"{chr(10) if self.live else ''}dale: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def _objective(args: argparse.Namespace) -> Any:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import dale
+from dale.cli import printable
 from dale.evaluate.command import beside
 from dale.trial import State, Trial, describe_point
 from dale.view.text import last_line
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Print it, and write the files that were asked for."""
     opened = dale.open(args.store)
     for paragraph in _paragraphs(opened, args.best, every=args.trials):
-        print("\n".join(map(printable, paragraph)) + "\n")
+        print("\n".join(map(_cut, paragraph)) + "\n")
     for path, write in ((args.csv, opened.to_csv), (args.json, opened.to_json)):
         if path is not None:
             write(path)
@@ -48,9 +49,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def printable(line: str) -> str:
-    """A line for a terminal: what could steer one is escaped, whatever the options and errors of a run hold."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+def _cut(line: str) -> str:
+    safe = printable(line.replace("\n", "\\n"))
     return safe if len(safe) <= WIDTH else f"{safe[: WIDTH - 3]}..."
 
 
@@ -74,10 +74,11 @@ def _problem(opened: dale.Run) -> list[str]:
     states = Counter(str(trial.state) for trial in opened.history)
     count = ", ".join(f"{n} {state}" for state, n in states.items()) or "none yet"
     lines = [f"{opened.path}", f"  trials      {count}"]
-    command = opened.problem.get("objective")
-    if command is not None:
-        lines.append(f"  command     {shlex.join(command['words'])}")
-        lines += [f"  {key:<11} {command[key]}" for key in ("result", "key") if command.get(key) is not None]
+    objective = dict(opened.problem.get("objective", {}))  # of a command, or whatever the user has told
+    if words := objective.pop("words", None):
+        lines.append(f"  command     {shlex.join(map(str, words)) if isinstance(words, list) else words}")
+    lines += [f"  {key:<11} {value}" for key, value in objective.items() if value is not None]
+    if words:
         logs = Path(beside(opened.path))
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
     lines.append(f"  seed        {opened.seed}")

@@ -6,7 +6,7 @@
 
 In the process that ``InProcesses`` makes for an evaluation, the program stays in the group of that process: whatever
 ends the evaluation ends the program and all that it has started. In an executor nobody else can end it, so there it
-gets a session of its own, and its time is watched here.
+gets a session of its own, its time is watched here, and a guard ends it if this process, a worker, is killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
+from dale.evaluate import guard
 from dale.evaluate.command import FOLDER, PARAMS, TRIAL, Command, named
 from dale.evaluate.outcome import Numbered, Outcome
 from dale.evaluate.process import GRACE, how_it_ended
@@ -135,26 +136,28 @@ class Program(Numbered):
 
     def _run(self, words: list[str], cwd: Path, folder: Path, surroundings: dict[str, str]) -> tuple[int, bool]:
         """Start the program and wait for it: its exit code, or minus a signal; and whether it was out of time."""
-        with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=cwd,
-                env=surroundings,
-                start_new_session=self.alone,
-            )
-        if not self.alone:
-            return process.wait(), False
-        try:
-            process.wait(None if self.timeout == math.inf else self.timeout)
-            late = False
-        except subprocess.TimeoutExpired:
-            late = True
-        finally:  # also after Ctrl-C; and what it has started ends with it
-            code = _ended(process)
-        return code, late
+        with _guard(self.alone) as watch:
+            with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    cwd=cwd,
+                    env=surroundings,
+                    start_new_session=self.alone,
+                )
+            if not self.alone:
+                return process.wait(), False
+            try:
+                watch(process.pid)
+                process.wait(None if self.timeout == math.inf else self.timeout)
+                late = False
+            except subprocess.TimeoutExpired:
+                late = True
+            finally:  # also after Ctrl-C; and what it has started ends with it
+                code = _ended(process)
+            return code, late
 
     def _surroundings(self, trial: int, folder: Path) -> dict[str, str]:
         inherited = os.environ if self.environment is None else self.environment
@@ -226,6 +229,35 @@ def _outlasting_sigterm(alone: bool) -> Iterator[list[int]]:
         yield seen
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _guard(wanted: bool) -> Iterator[Callable[[int], None]]:
+    """Gives a function that has a process group ended if this process dies before the end of the block."""
+    if not wanted or sys.platform == "win32":
+        yield lambda group: None
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, str(GRACE)],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    pipe = process.stdin
+    assert pipe is not None
+
+    def watch(group: int) -> None:
+        with suppress(BrokenPipeError):  # somebody has killed the guard, which is no reason not to evaluate
+            pipe.write(b"%d" % group)
+
+    try:
+        yield watch
+    finally:
+        process.kill()  # before it sees the end of the pipe
+        process.wait()
+        pipe.close()
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:

@@ -31,6 +31,7 @@ from dale.evaluate.executor import Cluster
 
 try:
     from distributed import Client, get_worker
+    from distributed.comm import resolve_address
     from distributed.protocol.pickle import dumps, loads
     from distributed.scheduler import KilledWorker
     from distributed.utils import sync
@@ -320,6 +321,7 @@ async def _left(client: Client, anchor: str, key: str, address: str) -> _Answer:
 
 def _connect(address: str) -> Client:
     try:
+        resolve_address(address)  # a client of an address that makes no sense takes a minute to go
         return Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
