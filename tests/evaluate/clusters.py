@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import dask
@@ -34,7 +35,9 @@ def processes(n, **more):
 def shared(way):
     """A client of a cluster that runs two evaluations at once; closed at the end of all tests."""
     cluster = OPEN.enter_context({"dask threads": threads, "dask cluster": processes}[way](2))
-    return OPEN.enter_context(Client(cluster, set_as_default=False))
+    client = OPEN.enter_context(Client(cluster, set_as_default=False))
+    client.run(import_module, "dale.integrations.dask")  # which takes a second or two, and some tests have no more
+    return client
 
 
 def free_port():

@@ -91,22 +91,24 @@ class InExecutor:
         return [(self._out.pop(future), self._outcome(future)) for future in done]
 
     def cancel(self) -> int:
-        """Cancel the futures that have not begun.
+        """Cancel the futures that have not begun, but for those that a worker is there for: they are about to.
 
         Some executors do not tell which have; then none is cancelled, for an evaluation might be lost.
         """
-        tells = isinstance(self._executor, Cluster) or any(future.running() for future in self._out)
-        return self._cancel_all() if tells else 0
+        if isinstance(self._executor, Cluster):
+            return self._cancel(list(self._out))
+        n = getattr(self._executor, "_max_workers", 0)
+        return self._cancel(list(self._out)[n:]) if any(future.running() for future in self._out) else 0
 
     def __enter__(self) -> InExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Cancel what can be cancelled, and do not wait for the rest: it runs on, and its values are not used."""
-        self._cancel_all()
+        self._cancel(list(self._out))
 
-    def _cancel_all(self) -> int:
-        cancelled = [future for future in self._out if future.cancel()]
+    def _cancel(self, futures: list[Future[Outcome]]) -> int:
+        cancelled = [future for future in futures if future.cancel()]
         for future in cancelled:
             del self._out[future]
         return len(cancelled)
