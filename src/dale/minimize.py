@@ -18,7 +18,7 @@ from dale.optimizer import Optimizer
 from dale.progress import Progress
 from dale.space import as_space, is_table, points_of, rows_of
 from dale.trial import Evaluation, Result, Source, State, Trial, describe_point, shown
-from dale.values import are_several, check_tolerance
+from dale.values import are_several, check_positive, check_tolerance
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
@@ -291,11 +291,7 @@ def _check_budget(budget: Any) -> int:
 def _check_time_limit(seconds: Any) -> float:
     if seconds is None:
         return math.inf
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(f"time_limit must be a number of seconds or None, got {seconds!r}")
-    if not float(seconds) > 0:
-        raise ValueError(f"time_limit must be positive, got {seconds!r}; leave it out for no limit")
-    return float(seconds)
+    return check_positive(seconds, "time_limit", "a number of seconds or None", "leave it out for no limit")
 
 
 def _check_target(target: Any) -> float | None:

@@ -79,6 +79,11 @@ class Run:
         """As ``Optimizer.best_value``."""
         return self._optimizer.best_value
 
+    @property
+    def n_evaluated(self) -> int:
+        """As ``Optimizer.n_evaluated``."""
+        return self._optimizer.n_evaluated
+
     def result(self) -> Result:
         """As ``Optimizer.result``; constraints on the inputs, which are code, are known at the trials alone."""
         return self._optimizer.result()

@@ -79,11 +79,14 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
 
 def check_tolerance(tolerance: Any) -> float:
     """The tolerance as a positive number."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
-        raise TypeError(f"tolerance must be a number, got {tolerance!r}")
-    if not float(tolerance) > 0:
-        raise ValueError(
-            f"tolerance must be positive, got {tolerance!r}; it is the expected improvement that is not worth another "
-            "evaluation, in units of the objective"
-        )
-    return float(tolerance)
+    why = "it is the expected improvement that is not worth another evaluation, in units of the objective"
+    return check_positive(tolerance, "tolerance", "a number", why)
+
+
+def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
+    """An argument as a positive number; infinite ones are."""
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{name} must be {wanted}, got {number!r}")
+    if not float(number) > 0:
+        raise ValueError(f"{name} must be positive, got {number!r}; {hint}")
+    return float(number)

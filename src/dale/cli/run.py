@@ -131,7 +131,7 @@ class Report:
             return
         before = dale.open(self.store)
         self._seen = {trial.id for trial in before.history if trial.state is not State.PENDING}
-        n = before.result().nfev
+        n = before.n_evaluated
         then = "give a larger --budget for more" if n >= self.budget else "going on from there"
         self._say(f"found {self.store} with {n} of {self.budget} evaluations: {then}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from time import monotonic
 from typing import Any
 
@@ -16,6 +16,7 @@ from dale.evaluate.outcome import Outcome
 from dale.evaluate.signals import Signals
 from dale.space import Space
 from dale.trial import Trial
+from dale.values import check_positive
 
 __all__ = ["Command", "Evaluator", "Outcome", "Signals", "evaluator", "next_ended"]
 
@@ -88,8 +89,5 @@ def _check_n_parallel(n: Any) -> int | None:
 def _check_timeout(seconds: Any) -> float | None:
     if seconds is None:
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(f"timeout must be a number of seconds or None, got {seconds!r}")
-    if not float(seconds) > 0:
-        raise ValueError(f"timeout must be positive, got {seconds!r}; it is the limit in seconds for each evaluation")
-    return float(seconds)
+    why = "it is the limit in seconds for each evaluation"
+    return check_positive(seconds, "timeout", "a number of seconds or None", why)
