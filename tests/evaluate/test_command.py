@@ -1,4 +1,4 @@
-"""An objective that is a program: what it gets, what is read from it, and that nothing of it is left."""
+"""An objective that is a program: what it gets, where it runs, and how often."""
 
 import dataclasses
 import json
@@ -6,22 +6,17 @@ import os
 import pickle
 import subprocess
 import sys
-import textwrap
-import time
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ways import Random, arguments, is_alive, wait_until_gone
+from programs import LINE, errors, minimise
+from ways import Random, arguments
 
 import dale
-from dale.evaluate import program as running
-from dale.evaluate.value import last_number, tail
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
-LINE = {"a": (0.0, 1.0)}
 HOSTILE = [
     "; rm -rf *",
     "$(touch x)",
@@ -41,31 +36,6 @@ HOSTILE = [
     "ünïcödé 漢字 🦆 \u202e",
     os.fsdecode(b"bytes \xff\xfe"),
 ]
-
-
-@pytest.fixture
-def script(tmp_path, monkeypatch):
-    """Write a program of Python's, and return the words that start it; the current folder is an empty one."""
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    monkeypatch.setenv("PYTHONPATH", str(Path(dale.__file__).parents[1]))  # which may have been said from elsewhere
-
-    def write(code, *arguments):
-        path = tmp_path / "program.py"
-        path.write_text("import json, os, signal, subprocess, sys, time\n" + textwrap.dedent(code))
-        return [sys.executable, "-S", "-E", str(path), *arguments]
-
-    return write
-
-
-def minimise(words, space=LINE, **more):
-    command = dale.Command(words, **{k: more.pop(k) for k in ("result", "key", "logs", "cwd") if k in more})
-    return dale.minimize(command, space, **{"budget": 2, "seed": 0, "method": Random(), **more})
-
-
-def errors(result):
-    return [t.error.splitlines()[-1] for t in result.history if t.error]
 
 
 class TestWords:
@@ -238,272 +208,6 @@ class TestSurroundings:
         assert (done.returncode, done.stdout, done.stderr) == (0, "3 script.py None\n", "")
 
 
-class TestValues:
-    @pytest.mark.parametrize(
-        ("text", "value"),
-        [
-            ("0.5", 0.5),
-            ("a\nloss: -1.5e-3\n", -1.5e-3),
-            ("f=.5", 0.5),
-            ("f(x) = 5.", 5.0),
-            ("The loss is 0.25.", 0.25),
-            ('{"loss": 0.125}', 0.125),
-            ("np.float64(0.5)", 0.5),
-            ("1, 2, 3\n\n", 3.0),
-            ("1.0D-03", 1e-3),
-            ("0.1234E+02", 12.34),
-            ("  0.25-103", 0.25e-103),
-            ("+7", 7.0),
-            ("1e400", float("inf")),
-            ("-Infinity", float("-inf")),
-            ("best \x1b[32m0.5\x1b[0m", 0.5),
-            ("\N{MINUS SIGN}0.5", -0.5),
-            ("50%\r100%\rloss 3\r", 3.0),
-            ("0.5 (in 12s, 3/4 of it at 12:30:45 on 2024-01-02 with v1.2.3)", 0.5),
-            ("0.5 banana info 1_000 0x10", 0.5),
-            ("", None),
-            ("no number", None),
-        ],
-    )
-    def test_the_last_number(self, text, value):
-        assert last_number(text) == value
-
-    @pytest.mark.parametrize("text", ["nan", "loss NaN", "1 -nan", "1 -1.#IND"])
-    def test_no_number(self, text):
-        assert last_number(text) != last_number(text)
-
-    @pytest.mark.parametrize("said", ["nan", "-inf"])
-    def test_one_that_is_not_finite_fails_the_trial(self, said, script):
-        assert errors(minimise(script(f"print({said!r})", "{a}"), budget=1)) == [f"the objective returned {said}"]
-
-    def test_no_number_at_all(self, script):
-        words = script("print('no', end=' ' * int(sys.argv[2])); print('oh', file=sys.stderr)", "{a}", "9")
-        why = "there is no number in all of the program's standard output"
-        assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
-        words[-1] = "99999"
-        why = "there is no number in the last 65536 bytes of the program's standard output"
-        assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
-
-    def test_a_word_is_never_cut(self, tmp_path):
-        path = tmp_path / "out"
-        for n in range(8):
-            path.write_text(f"1 {'12345'}{' ' * n}")
-            assert last_number(tail(path, 7)) in ((12345, None) if n > 2 else (12345,))
-        path.write_text("1 12345")
-        assert last_number(tail(path, 4)) is None
-
-    def test_much_output_on_both_sides(self, script):
-        """More than any pipe holds, and more than anybody wants to read."""
-        words = script(
-            """
-            for _ in range(25):
-                os.write(1, b"123456789\\n" * 100_000)
-                os.write(2, b"123456789\\n" * 100_000)
-            print(sys.argv[1])
-            """,
-            "{a}",
-        )
-        result = minimise(words, budget=1)
-        assert result.fun == result.params["a"]
-
-    def test_of_much_output_only_the_end_is_read(self, tmp_path):
-        with (tmp_path / "out").open("wb") as file:
-            file.seek(10**9)
-            file.write(b" 0.5\n")
-        tracemalloc.start()
-        try:
-            assert last_number(tail(tmp_path / "out")) == 0.5
-            assert tracemalloc.get_traced_memory()[1] < 2**22
-        finally:
-            tracemalloc.stop()
-
-
-class TestResultFiles:
-    @pytest.mark.parametrize(
-        ("text", "key", "value"),
-        [
-            ("0.5", None, 0.5),
-            ('{"value": 2}', None, 2.0),
-            ('{"metrics": {"loss": 0.25}}', "metrics.loss", 0.25),
-            ('{"runs": [1, {"value": 3, "other": "x"}]}', "runs.1", 3.0),
-        ],
-    )
-    def test_a_number_in_it(self, text, key, value, script):
-        words = script(f"open(sys.argv[1] + '/out.json', 'w').write({text!r}); print(99)", "{folder}", "{a}")
-        result = minimise(words, budget=1, result="{folder}/out.json", key=key)
-        assert (result.fun, errors(result)) == (value, [])
-
-    def test_noise_and_constraints(self, script):
-        words = script(
-            "json.dump({'value': 1, 'noise': 0.5, 'constraints': [-1, 2]}, open(sys.argv[1] + '/o', 'w'))",
-            "{folder}", "{a}",
-        )  # fmt: skip
-        result = minimise(words, budget=1, result="{folder}/o", method=None)
-        (trial,) = result.history
-        assert (trial.value, trial.noise, trial.constraints) == (1.0, 0.5, (-1.0, 2.0))
-
-    @pytest.mark.parametrize(
-        ("text", "key", "said"),
-        [
-            ("{", None, "out.json is not JSON"),
-            ("true", None, "out.json is 'True'; wanted a number"),
-            ('{"value": "0.5"}', None, "out.json: value is '0.5'; wanted a number"),
-            ('{"loss": 1}', None, "out.json has no 'value'; it has ['loss']"),
-            ('{"a": {"loss": 1}}', "a.lossy", "out.json: a has no 'lossy'; it has ['loss']"),
-            ("[1]", "1", "out.json has no '1'; it is '[1]'"),
-            ('{"value": 1, "constraints": ["x"]}', None, "out.json: constraints is 'x'; wanted a number"),
-            ('{"value": 1, "noise": []}', None, "out.json: noise is '[]'; wanted a number"),
-            ("NaN", None, "the objective returned nan"),
-            ("[" * 100_000, None, "out.json is not JSON"),
-        ],
-        ids=lambda value: value[:20] if isinstance(value, str) else None,
-    )
-    def test_something_else_in_it(self, text, key, said, script):
-        path = Path("text")
-        path.write_text(text)
-        words = script("open(sys.argv[1] + '/out.json', 'w').write(open('text').read())", "{folder}", "{a}")
-        (why,) = errors(minimise(words, budget=1, result="{folder}/out.json", key=key))
-        assert said in why
-
-    def test_none(self, script):
-        (why,) = errors(minimise(script("print(1)", "{a}"), budget=1, result="out.json"))
-        assert why == f"the program has not written {Path.cwd() / 'out.json'}"
-
-    def test_one_of_before_is_not_taken_and_not_deleted(self, script):
-        Path("out.json").write_text("1.0")
-        words = script("if float(sys.argv[1]) > 0.5: open('out.json', 'w').write('2.0')", "{a}")
-        result = minimise(words, {"a": dale.Choice([0, 1])}, result="out.json")
-        assert {t.params["a"]: t.value for t in result.history} == {0: None, 1: 2.0}
-        (why,) = errors(result)
-        assert why == f"{Path.cwd() / 'out.json'} was there before and the program has not written it; it was not read"
-        assert Path("out.json").read_text() == "2.0"
-
-    @pytest.mark.parametrize("more", [{"n_parallel": 2}, {"executor": ThreadPoolExecutor(1)}], ids=["n", "executor"])
-    def test_one_for_several_at_once_is_refused(self, more):
-        with pytest.raises(ValueError, match=r"write to one file, got result='out.json'; put {folder} or {trial} into"):
-            minimise([sys.executable, "{a}"], result="out.json", **more)
-
-
-class TestFailures:
-    def test_the_error_has_all_that_one_wants_to_know(self, script, tmp_path):
-        words = script("sys.exit('\\n'.join(map(str, range(99))))", "--a b", "{a}")
-        result = minimise(words, {"a": dale.Int(3, 4)}, budget=1, store=tmp_path / "run.db")
-        assert result.history[0].error.splitlines() == [
-            f"command: {sys.executable} -S -E {tmp_path}/program.py '--a b' {result.history[0].params['a']}",
-            f"output: {tmp_path}/run.logs/0",
-            "standard error:",
-            *(f"  {i}" for i in range(79, 99)),
-            "the program ended with exit code 1: 98",
-        ]
-
-    @pytest.mark.parametrize(
-        ("code", "why", "retry"),
-        [
-            ("sys.exit(3)", "the program ended with exit code 3", False),
-            ("print(1); sys.exit(1)", "the program ended with exit code 1", False),
-            ("sys.exit(75)", "the program ended with exit code 75", True),
-            ("os.kill(os.getpid(), signal.SIGKILL)", "the program was ended by signal 9 (SIGKILL)", False),
-            ("os.kill(os.getpid(), signal.SIGTERM)", "the program was ended by signal 15 (SIGTERM)", False),
-        ],
-    )
-    def test_exit_codes(self, code, why, retry, script):
-        result = minimise(script(code, "{a}"), budget=1)
-        assert (errors(result), result.history[0].retry) == ([why], retry)
-
-    def test_after_75_the_very_point_is_evaluated_again(self, script, tmp_path):
-        words = script(
-            f"""
-            before = {str(tmp_path / "before")!r}
-            if not os.path.exists(before):
-                open(before, "w").close()
-                sys.exit(75)
-            print(sys.argv[1])
-            """,
-            "{a}",
-        )
-        result = minimise(words, store=tmp_path / "run.db")
-        assert [t.retry for t in result.history] == [True, False]
-        assert result.history[0].params == result.history[1].params
-        assert sorted(p.name for p in (tmp_path / "run.logs").iterdir()) == ["0", "1"]
-
-    def test_arguments_that_are_too_long_fail_their_trial_only(self, script):
-        words = script("print(1)", "{a}")
-        result = minimise(words, {"a": dale.Choice(["x" * 2**22, "y"])})
-        assert [t.value for t in result.history if t.params["a"] == "y"] == [1.0]
-        assert (result.status, [t.retry for t in result.history]) == (0, [False, False])
-        (why,) = errors(result)
-        assert "could not be started: [Errno 7] Argument list too long" in why
-        assert max(len(t.error or "") for t in result.history) < 10_000
-
-    def test_a_place_that_cannot_be_written_ends_the_run(self, script, tmp_path):
-        (tmp_path / "run.logs").touch()
-        with pytest.raises(RuntimeError, match="the folder of trial 0 could not be written"):
-            minimise(script("print(1)", "{a}"), budget=60, store=tmp_path / "run.db")
-
-
-class TestLogs:
-    def test_what_is_in_the_folder(self, script, tmp_path):
-        words = script(
-            "print('out'); print('err', file=sys.stderr); open(sys.argv[1] + '/mine', 'w'); print(2)", "{folder}", "{a}"
-        )
-        minimise(words, store=tmp_path / "run.v2.db", n_parallel=2)
-        folders = [tmp_path / "run.v2.logs" / name for name in "01"]
-        for number, folder in enumerate(folders):
-            assert sorted(p.name for p in folder.iterdir()) == ["command.json", "mine", "stderr.txt", "stdout.txt"]
-            assert (folder / "stdout.txt").read_text() == "out\n2\n"
-            assert (folder / "stderr.txt").read_text() == "err\n"
-            record = json.loads((folder / "command.json").read_text())
-            assert record["words"][:-1] == [*words[:-2], str(folder)]
-            assert (record["trial"], record["exit_code"], record["cwd"]) == (number, 0, str(Path.cwd()))
-            assert record["seconds"] > 0
-
-    def test_output_is_there_while_it_runs(self, script, tmp_path):
-        words = script(
-            f"""
-            print("early", flush=True)
-            while not os.path.exists({str(tmp_path / "go")!r}):
-                time.sleep(0.01)
-            print(1)
-            """,
-            "{a}",
-        )
-        with ThreadPoolExecutor(1) as executor:
-            run = executor.submit(minimise, words, budget=1, logs=tmp_path / "logs")
-            seen = tmp_path / "logs" / "0" / "stdout.txt"
-            try:
-                for _ in range(600):
-                    if seen.exists() and seen.read_text() == "early\n":
-                        break
-                    time.sleep(0.1)
-                assert seen.read_text() == "early\n"
-                assert "exit_code" not in json.loads((tmp_path / "logs" / "0" / "command.json").read_text())
-            finally:
-                (tmp_path / "go").touch()
-            assert run.result().fun == 1
-
-    def test_earlier_ones_stay(self, script, tmp_path):
-        words = script("print(1)", "{a}")
-        (tmp_path / "logs" / "0").mkdir(parents=True)
-        (tmp_path / "logs" / "0" / "stdout.txt").write_text("before")
-        for _ in range(2):
-            minimise(words, budget=1, logs=tmp_path / "logs")
-        assert sorted(p.name for p in (tmp_path / "logs").iterdir()) == ["0", "0-2", "0-3"]
-        assert (tmp_path / "logs" / "0" / "stdout.txt").read_text() == "before"
-
-    def test_without_a_store_nothing_is_left(self, script, tmp_path, monkeypatch):
-        (tmp_path / "tmp").mkdir()
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-        words = script("print(1) if float(sys.argv[1]) > 0.5 else sys.exit(1)", "{a}")
-        with ThreadPoolExecutor(1) as executor:  # in this process, which has the other folder
-            minimise(words, budget=4, executor=executor)
-        assert list((tmp_path / "tmp").iterdir()) == []
-        assert list(Path.cwd().iterdir()) == []
-
-    def test_a_store_with_the_name_of_its_logs(self, script):
-        minimise(script("print(1)", "{a}"), budget=1, store="run.logs")
-        assert sorted(p.name for p in Path.cwd().iterdir()) == ["run.logs", "run.logs.logs"]
-
-
 class TestTheStore:
     def test_another_command_is_refused_with_the_difference(self, script, tmp_path):
         words = script("print(1)", "{a}")
@@ -533,87 +237,6 @@ class TestTheStore:
             dale.StoreError, match=r"space.parameters.objective is Float\(.*\) in the store and absent here"
         ):
             dale.Optimizer(LINE, seed=0, store=tmp_path / "run.db")
-
-
-STARTS = """
-child = subprocess.Popen([sys.executable, "-S", "-E", "-c", "import time; time.sleep(3600)"])
-open(sys.argv[1] + f"/{os.getpid()}.pid", "w").close()
-open(sys.argv[1] + f"/{child.pid}.pid", "w").close()
-if sys.argv[2] == "hangs":
-    time.sleep(3600)
-print(1, flush=True)
-os._exit(0)
-"""
-
-
-def pids(folder):
-    return [int(path.stem) for path in folder.glob("*.pid")]
-
-
-@pytest.mark.parametrize("way", ["processes", "threads"])
-class TestNothingIsLeft:
-    def test_of_a_program_that_is_out_of_time(self, way, script, tmp_path):
-        words = script(STARTS, str(tmp_path), "hangs", "{a}")
-        with arguments(way, 2) as more:
-            result = minimise(words, timeout=2, store=tmp_path / "run.db", **more)
-        assert [why.startswith("timed out after 2 s") for why in errors(result)] == [True, True]
-        assert len(pids(tmp_path)) == 4
-        assert wait_until_gone(pids(tmp_path))
-
-    def test_of_one_that_returns(self, way, script, tmp_path):
-        with arguments(way, 2) as more:
-            result = minimise(script(STARTS, str(tmp_path), "", "{a}"), **more)
-        assert [t.value for t in result.history] == [1.0, 1.0]
-        assert len(pids(tmp_path)) == 4
-        assert wait_until_gone(pids(tmp_path))
-
-    def test_it_is_given_time_to_end_by_itself(self, way, script, tmp_path):
-        words = script(
-            """
-            def tidy(*_):
-                time.sleep(0.3)
-                open(os.environ["DALE_FOLDER"] + "/tidied", "w").close()
-                sys.exit(7)
-            signal.signal(signal.SIGTERM, tidy)
-            while True:
-                time.sleep(3600)
-            """,
-            "{a}",
-        )
-        with arguments(way, 2) as more:
-            minimise(words, timeout=2, budget=1, logs=tmp_path / "logs", **more)
-        assert (tmp_path / "logs" / "0" / "tidied").exists()
-        assert json.loads((tmp_path / "logs" / "0" / "command.json").read_text())["exit_code"] == 7
-
-    def test_of_one_that_would_not_end(self, way, script, tmp_path, monkeypatch):
-        monkeypatch.setattr("dale.evaluate.process.GRACE", 0.3)
-        monkeypatch.setattr(running, "GRACE", 0.3)
-        words = script("signal.signal(15, signal.SIG_IGN)\n" + STARTS, str(tmp_path), "hangs", "{a}")
-        with arguments(way, 2) as more:
-            minimise(words, timeout=2, budget=1, **more)
-        assert len(pids(tmp_path)) == 2
-        assert wait_until_gone(pids(tmp_path))
-
-
-@pytest.mark.parametrize("tidies_up", [True, False])
-def test_in_an_executor_none_outlives_a_worker_that_is_killed(tidies_up, script, tmp_path):
-    """Also those that pay no heed to SIGTERM; those that do are given time."""
-    handler = "lambda *_: (open(sys.argv[1] + '/tidied', 'w').close(), os._exit(0))" if tidies_up else "signal.SIG_IGN"
-    words = script(f"signal.signal(15, {handler})\n" + STARTS, str(tmp_path), "hangs", "{a}")
-    code = f"""
-from concurrent.futures import ThreadPoolExecutor
-import dale
-dale.minimize(dale.Command({words!r}), {LINE!r}, budget=2, executor=ThreadPoolExecutor(2))
-"""
-    worker = subprocess.Popen([sys.executable, "-c", code])
-    while len(pids(tmp_path)) < 4 and worker.poll() is None:
-        time.sleep(0.05)
-    assert worker.poll() is None
-    assert all(map(is_alive, pids(tmp_path)))
-    worker.kill()
-    worker.wait()
-    assert wait_until_gone(pids(tmp_path))
-    assert (tmp_path / "tidied").exists() == tidies_up
 
 
 @pytest.mark.parametrize("way", ["processes", "threads", "pool"])

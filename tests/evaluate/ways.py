@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dale.methods.method import Proposal
-from dale.seeding import generator
-from dale.trial import Reason, Source
+from dale.bench.workers.methods import RandomPoints
 
+Random = RandomPoints  # a method that thinks of nothing, for tests of what is around it
 BOX = [(-2, 2), (-2, 2)]
 WAYS = ["here", "threads", "pool", "processes", "timeout", "dask threads", "dask cluster"]
 FORK_WARNING = "ignore:.*multi-threaded, use of fork:DeprecationWarning"  # pytest-xdist has a thread
@@ -84,15 +83,6 @@ def wait_until_gone(pids):
             return True
         time.sleep(0.1)
     return False
-
-
-@dataclass(frozen=True)
-class Random:
-    """A method that thinks of nothing, for tests of what is around it."""
-
-    def propose(self, history, seed, memory):
-        rng = generator(seed, history.n_asked)
-        return Proposal(rng.uniform(size=history.X.shape[1]), Reason(Source.EXPLORE))
 
 
 def nothing(x):

@@ -1,0 +1,16 @@
+"""Programs as objectives, for their tests."""
+
+from ways import Random
+
+import dale
+
+LINE = {"a": (0.0, 1.0)}
+
+
+def minimise(words, space=LINE, **more):
+    command = dale.Command(words, **{k: more.pop(k) for k in ("result", "key", "logs", "cwd") if k in more})
+    return dale.minimize(command, space, **{"budget": 2, "seed": 0, "method": Random(), **more})
+
+
+def errors(result):
+    return [t.error.splitlines()[-1] for t in result.history if t.error]
