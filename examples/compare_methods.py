@@ -6,7 +6,7 @@ A method is made of parts: a rule for the length-scale, local regions or none, a
 import numpy as np
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.length_scale import AlphaRatio, Fixed
 
 BUDGET, SEEDS = 20, range(3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.methods import History
 from dale.methods.memory import Memory
 from dale.trial import Source, State

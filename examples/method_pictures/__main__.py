@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.regions.taylor import TaylorModel
 from dale.regions.trust import FIRST_RADIUS
 from dale.trial import Source

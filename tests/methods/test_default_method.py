@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 
 
 def run(fun, space, n, seed, reached=lambda value: False):

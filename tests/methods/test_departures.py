@@ -8,7 +8,7 @@ import pytest
 import dale
 import reference
 from dale.acquisition import log_expected_improvement
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.gp import GrowingFactor, Posterior
 from dale.kernels import SquaredExponential
 from dale.length_scale import AlphaRatio, length_scale_floor

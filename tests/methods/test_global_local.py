@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.gp import Posterior
 from dale.methods import GlobalLocal, History
 from dale.methods import landscape as landscape_module

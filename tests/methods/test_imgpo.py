@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.methods.history import History
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
 from dale.methods.memory import Memory

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.errors import SpaceExhausted
 from dale.gp import Posterior, Prior
 from dale.kernels import SquaredExponential

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.methods.observations import ABSURD, APART, THIN, apart, believable, merged, rounded
 from hostile import FLAT, bowl
 

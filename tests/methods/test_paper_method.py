@@ -7,7 +7,7 @@ import pytest
 
 import dale
 import reference
-from dale.bench.functions import get
+from dale_bench.functions import get
 from dale.regions import find_regions
 from dale.trial import Source
 

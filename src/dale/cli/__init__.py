@@ -21,7 +21,7 @@ COMMANDS = {
     "run": ("dale.cli.run", "minimise what a program computes"),
     "show": ("dale.cli.show", "tell what a run on disk holds"),
     "demo": ("dale.cli.demo", "minimise a real problem, print what was found, write pictures"),
-    "bench": ("dale.cli.bench", "compare methods on test functions"),
+    "bench": ("dale_bench.commands", "compare methods on test functions"),
 }
 
 WRONG_USE = 2  # as argparse has it
