@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dale import methods
+from dale.cli import main
 from dale_bench import ablation, runner, tables
 from dale_bench.ablation import ABLATION_FUNCTIONS, VARIANTS, beside_the_default, contender_name
 from dale_bench.contenders import CONTENDERS, contender, is_ours, label
 from dale_bench.functions import get
 from dale_bench.rows import Row, append, read
-from dale.cli import main
 
 SEEDS = 8
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dale.cli import main
+from dale_bench import commands as bench
 from dale_bench.functions import GROUPS, names
 from dale_bench.paper import page, reproduce
 from dale_bench.paper.plan import CLAIMS
 from dale_bench.problems import KINDS
 from dale_bench.rows import Row, append, read
-from dale.cli import bench, main
 
 
 def test_list_names_everything(capsys):

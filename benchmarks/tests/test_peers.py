@@ -10,11 +10,11 @@ import threading
 import numpy as np
 import pytest
 
+from dale.optim.sampling import latin_hypercube
 from dale_bench.contender import Objective, Spent
 from dale_bench.functions import get
 from dale_bench.peers import PEERS, botorch_, entropy_search, surroundings, turbo
 from dale_bench.peers.turbo import FIRST_SIDE, LARGEST_SIDE, TrustRegion
-from dale.design import latin_hypercube
 
 SCIPY_ONLY = ("cobyqa", "direct", "de", "random")
 HEAVY = {"botorch": 6, "botorch_fixed": 6, "turbo": 7, "pes": 5, "mes": 5, "skopt": 12, "optuna_gp": 13}  # budgets

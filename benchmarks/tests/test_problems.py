@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.int import Int
+from dale.space.space import Space
 from dale_bench import problems
 from dale_bench.contender import Contender, Spent
 from dale_bench.problems import KINDS, Kind, constrained, contenders, mixed, report, run_missing
@@ -17,7 +21,6 @@ from dale_bench.problems.contenders import distributions
 from dale_bench.problems.problem import FEASIBLE, LEAST_REGRET, Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job
-from dale.space import Choice, Float, Int, Space
 
 ALL = [(kind.name, name) for kind in KINDS.values() for name in kind.problems]
 MIXED = {p.name: p for p in mixed.PROBLEMS}

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dale.cli import main
+from dale.optimizer import Optimizer
 from dale_bench.functions import get
 from dale_bench.scale import report
 from dale_bench.scale import run as run_module
 from dale_bench.scale.run import FUNCTION, Outcome, evaluations_of_one, growth, outcome, run_missing
 from dale_bench.scale.simulation import Ask, Farm, simulate
-from dale.cli import main
-from dale.optimizer import Optimizer
 
 
 class Fake:

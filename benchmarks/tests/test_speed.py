@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from dale.cli import main
+from dale.history.reason import Source
 from dale_bench import lines
 from dale_bench.alone import alone, one_thread
 from dale_bench.contender import Contender
@@ -17,8 +19,6 @@ from dale_bench.runner import BLAS_VARIABLES
 from dale_bench.speed import asks, measure, observations, plan, report
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
 from dale_bench.tables import as_csv
-from dale.cli import main
-from dale.trial import Source
 
 DALE, GLOBAL, OPTUNA, BOTORCH = "default", "global", "optuna_gp", "botorch"
 

@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 from dale import methods
+from dale.cli import main
+from dale.history.reason import Reason, Source
+from dale.history.seeding import generator
+from dale.methods.base import Memory, Proposal
+from dale.optimizer import Optimizer
 from dale_bench.speed.observations import objective
 from dale_bench.workers import report
 from dale_bench.workers import run as run_module
@@ -18,12 +23,6 @@ from dale_bench.workers.objective import Sleeper, spans
 from dale_bench.workers.replay import Pair, Walk, replay
 from dale_bench.workers.run import Case, Outcome, cases, outcomes, run_missing
 from dale_bench.workers.waiting import Span, handovers, ideal_makespan, makespan, share_waiting
-from dale.cli import main
-from dale.methods.memory import Memory
-from dale.methods.method import Proposal
-from dale.optimizer import Optimizer
-from dale.seeding import generator
-from dale.trial import Reason, Source
 
 CASE = Case(0.1, "threads", False, 3, "default", 2, 40, 8, 0.5)
 

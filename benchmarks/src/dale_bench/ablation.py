@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from dale import methods
+from dale.methods.base import Method
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale_bench.comparison import LEAST, Comparison
 from dale_bench.contender import Contender, Objective
 from dale_bench.ours import ask_and_tell
 from dale_bench.rows import Row, curves_of
-from dale.length_scale import AlphaRatio
-from dale.methods import Method
 
 DEFAULT = "default"
 PREFIX = "ablation:"

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale_bench.rows import Curves
 
 CHECKPOINTS = (0.25, 0.5, 0.75, 1.0)

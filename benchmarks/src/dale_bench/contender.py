@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.functions import Function
 
 

@@ -8,14 +8,17 @@ from functools import lru_cache, partial
 import numpy as np
 
 from dale import methods
+from dale.methods.base import Method
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.fixed import Fixed
+from dale.methods.length_scale.leave_one_out import LeaveOneOut
+from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
+from dale.models.gaussian_process import Posterior, Prior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.likelihood import GRID, best_of, log_leave_one_out_density
+from dale.optimizer import Optimizer
 from dale_bench.contender import Contender, Objective
 from dale_bench.functions import ILLUSTRATION, get
-from dale.gp import Posterior, Prior, log_leave_one_out_density
-from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, Fixed, LeaveOneOut, MaximumLikelihood
-from dale.length_scale.policy import GRID, best_of
-from dale.methods import Method
-from dale.optimizer import Optimizer
 
 OPTIMAL_SAMPLES = 1000  # Rem. 4
 

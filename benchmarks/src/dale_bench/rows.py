@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dale.arrays import Matrix
+from dale._arrays import Matrix
 from dale_bench import lines
 
 Curves = dict[str, dict[str, Matrix]]  # function -> method -> best regret so far (runs, budget)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from dale.progress import Progress
 from dale_bench.contender import Contender, Counted, Objective, Spent
 from dale_bench.contenders import contender
 from dale_bench.functions import get
 from dale_bench.rows import Row, append, read
-from dale.progress import Progress
 
 BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
-from dale_bench.contenders import CONTENDERS, is_ours
-from dale_bench.functions import GROUPS, get, names
 from dale_bench.commands.output import listed, say_what_failed, show
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
 from dale_bench.commands.speed import add_parser as add_speed_parser
 from dale_bench.commands.workers import add_parser as add_workers_parser
+from dale_bench.contenders import CONTENDERS, is_ours
+from dale_bench.functions import GROUPS, get, names
 
 if TYPE_CHECKING:
     from dale_bench.rows import Row

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.functions.function import Families, Fixed, Function, cube
 from dale_bench.functions.paper import SURJANOVIC
 

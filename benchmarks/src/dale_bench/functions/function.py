@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import ortho_group
 
-from dale.arrays import Matrix, Vector, frozen
+from dale._arrays import Matrix, Vector, frozen
 
 Formula = Callable[[Vector], Vector]  # (..., d) -> (...), in the user's units
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter
 from scipy.optimize import minimize
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale_bench.functions.function import Fixed, Function, cube, stream
 from dale_bench.functions.paper import WABERSICH
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.functions.function import Families, Fixed, Function, cube
 
 WABERSICH = "Wabersich & Toussaint, arXiv 1612.03117, Sec. 4"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.functions.function import Fixed, Function
 
 # Pelts (in thousands) of snowshoe hare and Canada lynx traded by the Hudson's Bay Company, 1900 to 1920

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale_bench.functions.function import CENTRAL, Families, Fixed, Function, cube, random_rotation, stream
 from dale_bench.functions.paper import SURJANOVIC, hart3
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale_bench.functions.function import CENTRAL, Function, random_rotation, stream
 
 VARIANTS = ("moved", "rotated")

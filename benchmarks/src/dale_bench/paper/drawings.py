@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dale import methods
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.floor import length_scale_floor
+from dale.models.ellipsoid import Ball
+from dale.models.gaussian_process import Posterior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
+from dale.models.quadratic_fit import QuadraticFit
+from dale.optimizer import Optimizer
+from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, legend_below, new_figure, plain
 from dale_bench.comparison import Comparison
 from dale_bench.figures import COLOURS, draw_regret, regret_figure
 from dale_bench.functions import get
-from dale.gp import Posterior, log_marginal_likelihood
-from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, length_scale_floor
-from dale.length_scale.policy import GRID, best_of
-from dale.optimizer import Optimizer
-from dale.regions import Ball, QuadraticFit
-from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from dale.view.style import save
 from dale_bench.comparison import Comparison
 from dale_bench.contenders import label
 from dale_bench.functions import get
@@ -27,7 +28,6 @@ from dale_bench.paper.plan import (
 from dale_bench.rows import Curves, curves_of, read
 from dale_bench.runner import Job, run_all
 from dale_bench.tables import as_markdown, cells_table
-from dale.view.style import save
 
 CAPTIONS = {
     "fig-1a": "A misleading length-scale: what maximum likelihood makes of a few observations.",

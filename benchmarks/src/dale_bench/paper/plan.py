@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
 from dale_bench.contenders import label
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.optim.sampling import latin_hypercube
 from dale_bench.contender import Objective
 from dale_bench.peers.surroundings import quiet, seeded_torch
-from dale.design import latin_hypercube
 
 INITIAL_POINTS = 3
 RESTARTS = 4

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale_bench.contender import Objective
 from dale_bench.peers.botorch_ import RAW_SAMPLES, RESTARTS, Model, best_point, box, dimension, fit_noise_free, loop
 from dale_bench.peers.surroundings import quiet

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.contender import Counted, Objective
 from dale_bench.peers.surroundings import quiet, restarts
 

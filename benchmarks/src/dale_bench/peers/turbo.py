@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.optim.sampling import latin_hypercube
 from dale_bench.contender import Objective
 from dale_bench.peers.botorch_ import dimension, fit
 from dale_bench.peers.surroundings import quiet, seeded_torch
-from dale.design import latin_hypercube
 
 FIRST_SIDE, LEAST_SIDE, LARGEST_SIDE = 0.8, 2.0**-7, 1.6  # Sec. 2, "trust regions"
 SUCCESSES = 3

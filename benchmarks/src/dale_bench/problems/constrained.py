@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.space.space import Space
 from dale_bench.problems.mixed import vessel_cost, vessel_limits
 from dale_bench.problems.problem import Problem
-from dale.space import Space
 
 
 def gardner(x: Vector) -> float:

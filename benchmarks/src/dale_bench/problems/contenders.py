@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.optim.sampling import latin_hypercube
+from dale.optimizer import Optimizer
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.int import Int
+from dale.space.point import Params
+from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
 from dale_bench.peers import botorch_, optuna_, scipy_
 from dale_bench.peers.surroundings import quiet, seeded_torch
 from dale_bench.problems.problem import Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
-from dale.design import latin_hypercube
-from dale.optimizer import Optimizer
-from dale.space import Choice, Float, Int, Space
-from dale.trial import Params
 
 SIGMA = 0.5  # spread of the logarithm of an evaluation's time, where workers do not wait for each other
 

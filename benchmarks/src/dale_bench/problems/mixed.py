@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.int import Int
+from dale.space.space import Space
 from dale_bench.functions.development import ackley_function
 from dale_bench.functions.function import random_rotation, stream
 from dale_bench.problems.problem import Problem
-from dale.space import Choice, Float, Int, Space
 
 Named = Mapping[str, Any]
 

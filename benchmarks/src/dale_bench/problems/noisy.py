@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
+from dale.space.space import Space
 from dale_bench.functions import Function, get
 from dale_bench.problems.problem import Problem
-from dale.space import Space
 
 VARIANT = ":moved:rotated"
 FUNCTIONS = ("branin", "hart6")

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
+from dale.space.point import Params
+from dale.space.space import Space
 from dale_bench.contender import Spent
-from dale.space import Space
-from dale.trial import Params
 
 FEASIBLE = 1e-8  # a constraint above 0 by no more than this counts as kept; COBYQA asks for no more
 LEAST_REGRET = 1e-6  # with constraints, less counts as this: it is what the tolerance may be worth

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
 from dale_bench.problems.contenders import DALE, PARALLEL, SEQUENTIAL
 from dale_bench.rows import Row, curves_of

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dale.view.style import INK, LABEL, SMALL, new_figure, plain, save
 from dale_bench.figures import COLOURS, name_numbers
 from dale_bench.scale.run import Outcome
 from dale_bench.tables import Table
-from dale.view.style import INK, LABEL, SMALL, new_figure, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dale.optimizer import Optimizer
+from dale.progress import Progress
 from dale_bench.alone import alone
 from dale_bench.functions import Function, get
 from dale_bench.lines import append, read
 from dale_bench.scale.simulation import Ask, Clock, Farm, simulate
-from dale.optimizer import Optimizer
-from dale.progress import Progress
 
 FUNCTION = "hart6:moved:rotated"
 SAME = 1e-8  # regrets below count as equal

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from dale.trial import Trial
+from dale.history.trial import Trial
 
 T = TypeVar("T")
 Clock = Callable[[], float]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import qmc
 
-from dale.arrays import Matrix, Vector
-from dale_bench.functions import Function, get
-from dale.methods import Method
+from dale._arrays import Matrix, Vector
+from dale.methods.base import Method
 from dale.optimizer import Optimizer
+from dale_bench.functions import Function, get
 
 OWN_ASKS = 5  # the last points of all
 CLUSTERED = 1 / 3  # of the points

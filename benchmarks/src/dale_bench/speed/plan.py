@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dale.progress import Progress
 from dale_bench.alone import alone
 from dale_bench.contenders import contender
 from dale_bench.lines import append, read
 from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
 from dale_bench.speed.measure import FLOOR, Timing, time_asks, time_floor
-from dale.progress import Progress
 
 PEERS = (OPTUNA, BOTORCH)
 OURS = (FLOOR, DALE, GLOBAL)

@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from dale.view.style import LABEL, TITLE, legend_below, new_figure, plain, save
 from dale_bench.contenders import label
 from dale_bench.figures import look, name_numbers
 from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
 from dale_bench.speed.plan import PEERS
 from dale_bench.tables import Table
-from dale.view.style import LABEL, TITLE, legend_below, new_figure, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

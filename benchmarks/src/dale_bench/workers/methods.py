@@ -6,12 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dale.methods import Method
-from dale.methods.history import History
-from dale.methods.memory import Memory
-from dale.methods.method import Proposal
-from dale.seeding import generator
-from dale.trial import Reason, Source
+from dale.history.history import History
+from dale.history.reason import Reason, Source
+from dale.history.seeding import generator
+from dale.methods.base import Memory, Method, Proposal
 
 
 class Thought(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale_bench.functions import Function
 from dale_bench.functions.function import Noise
 from dale_bench.workers.waiting import Span

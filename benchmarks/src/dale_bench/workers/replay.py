@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dale.methods import Method
-from dale.methods.history import Ledger
-from dale.methods.memory import Memory
-from dale.trial import Source, State, Trial
+from dale.history.history import Ledger
+from dale.history.reason import Source
+from dale.history.trial import State, Trial
+from dale.methods.base import Memory, Method
 
 
 class Pair(NamedTuple):

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 from dale import methods
+from dale.history.reason import Source
+from dale.methods.base import Method
+from dale.minimize import minimize
+from dale.progress import Progress
 from dale_bench.alone import alone
 from dale_bench.lines import append, read
 from dale_bench.speed.observations import objective
@@ -21,10 +25,6 @@ from dale_bench.workers.objective import Sleeper, spans
 from dale_bench.workers.replay import replay
 from dale_bench.workers.waiting import Span, handovers, ideal_makespan, makespan, share_waiting
 from dale_bench.workers.ways import THREADS, WAYS
-from dale.methods import Method
-from dale.minimize import minimize
-from dale.progress import Progress
-from dale.trial import Source
 
 DEFAULT, FLOOR = "default", "random"
 METHODS: dict[str, Callable[[], Method]] = {DEFAULT: methods.default, FLOOR: RandomPoints}
