@@ -269,7 +269,7 @@ def propose(
         # k_q with at least N_U points and no noise: the least-squares quadratic, of no std (test_reference.py).
         local = float(log_acquisition(r["minimum"], 0.0, best))
         if local > value:
-            point, source, value = r["minimiser"], "region", local
+            point, source, value = r["minimiser"], "local", local
     return {
         "point": point,
         "source": source,

@@ -80,7 +80,7 @@ def test_no_proposal_ever_violates_a_constraint_on_the_inputs(name, seed):
             optimizer.fail(trial, "lost") if k == 7 else optimizer.tell(trial, fun(trial.params))
         trials += batch
     assert all(allowed(t.params) for t in trials)
-    assert len({t.point.tobytes() for t in trials}) == len(trials)
+    assert len({t.unit_x.tobytes() for t in trials}) == len(trials)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ class TestBlackBox:
         optimizer = dale.Optimizer(UNIT, seed=0)
         for trial in optimizer.ask(6):
             optimizer.tell(trial, 1.0, constraints=[1 + bowl(trial.params)])  # nothing is feasible
-        batch = np.array([t.point for t in optimizer.ask(5)])
+        batch = np.array([t.unit_x for t in optimizer.ask(5)])
         distances = np.linalg.norm(batch[:, None] - batch[None], axis=2) + np.eye(5)
         assert np.min(distances) > 1e-4
 
@@ -325,7 +325,7 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(cut):
     second._memory = type(second._memory)()
     for _ in range(2):
         one, other = first.ask(), second.ask()
-        np.testing.assert_array_equal(one.point, other.point)
+        np.testing.assert_array_equal(one.unit_x, other.unit_x)
         told = gramacy(one.params)
         first.tell(one, told.value, constraints=told.constraints)
         second.tell(other, told.value, constraints=told.constraints)

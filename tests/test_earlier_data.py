@@ -28,7 +28,7 @@ class TestEarlierData:
         other.add([1.0, 4.5], 0.25)
         other.fail(other.ask(at=[-2.0, 3.0]))
         other.add([3, 4], 4)
-        assert one.ask().point.tolist() == other.ask().point.tolist()
+        assert one.ask().unit_x.tolist() == other.ask().unit_x.tolist()
 
     @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei])
     def test_it_stands_in_for_the_initial_design(self, method):

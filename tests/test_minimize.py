@@ -92,7 +92,7 @@ class TestConditional:
         assert result.fun < 1e-6
         assert result.params["kernel"] == best
         assert set(result.params) == WANTED[best]
-        assert len({t.point.tobytes() for t in result.history}) == 50
+        assert len({t.unit_x.tobytes() for t in result.history}) == 50
         assert [v is None for v in result.x] == [name not in result.params for name in self.SPACE.names]
         assert result.local_minima == ()
         assert f"kernel={best}" in str(result)
@@ -103,7 +103,7 @@ class TestConditional:
     def test_other_methods_ask_no_point_twice(self, method):
         result = dale.minimize(self.loss("rbf"), self.SPACE, budget=25, seed=0, method=method())
         assert not any(t.error for t in result.history)
-        assert len({t.point.tobytes() for t in result.history}) == 25
+        assert len({t.unit_x.tobytes() for t in result.history}) == 25
 
     def test_a_finite_space_ends_when_all_different_points_are_seen(self):
         b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])

@@ -202,7 +202,7 @@ class TestPropose:
     def test_region_wins(self):
         y = (Y_LINE - Y_LINE.mean()) / Y_LINE.std()
         proposal = ref.propose(X_LINE, y, 0.3, column(*np.linspace(0, 1, 101)), margin=0.35)  # leaves i = 2, k = 3
-        assert proposal["source"] == "region"
+        assert proposal["source"] == "local"
         assert proposal["point"] == pytest.approx([0.52])
         assert proposal["acquisition"] == pytest.approx(0.0004 / Y_LINE.std())  # best - minimum
 

@@ -116,7 +116,7 @@ class TestSleeper:
 class TestMethods:
     def test_random_points_are_a_function_of_seed_and_number(self):
         trials = Optimizer([(0, 1)] * 3, seed=1, method=RandomPoints()).ask(5)
-        assert [t.point.tolist() for t in trials] == [generator(1, k).random(3).tolist() for k in range(5)]
+        assert [t.unit_x.tolist() for t in trials] == [generator(1, k).random(3).tolist() for k in range(5)]
 
     def test_a_timed_method_proposes_the_same(self):
         timed = Timed(methods.default())
@@ -155,7 +155,7 @@ class TestReplay:
         ticks = iter(np.cumsum([0, *[1, 0, 10, 0] * 6, 0]))
         pairs = replay(method, trials, 0, 3, clock=lambda: next(ticks))
         assert pairs == [Pair(1, 10)] * 5  # after 2 to 6 of the 9: with one value, it designs
-        points = np.array([t.point for t in trials])
+        points = np.array([t.unit_x for t in trials])
         for n, (alone, among) in enumerate(zip(method.histories[::2], method.histories[1::2], strict=True), 1):
             assert alone.y.tolist() == among.y.tolist() == list(range(n))
             assert len(alone.pending) == 0
@@ -174,7 +174,7 @@ class TestReplay:
         walk = Walk(Listening(), trials, 0, 0)
         for n in range(1, 12):
             walk.step(n, lambda: 0.0)
-        assert [p.point.tolist() for p in proposed] == [t.point.tolist() for t in trials[1:]]
+        assert [p.point.tolist() for p in proposed] == [t.unit_x.tolist() for t in trials[1:]]
 
 
 class TestRuns:

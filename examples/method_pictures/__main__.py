@@ -79,7 +79,7 @@ def plane_figure():
     f, history = run("branin", 40)
     middle, side = np.array([3.15, 2.25]), 1.8  # of the detail
     outlines = [(t.reason.step, SQUARE, LOCAL, "box of a step") for t in history if t.reason.step]
-    outlines += [(closed, CIRCLE, ALERT, "closed ball") for t in history for closed in t.reason.closed]
+    outlines += [(closed, CIRCLE, ALERT, "closed ball") for t in history for closed in t.reason.closed_regions]
     figure = new_figure(7.6, 4.6)
     whole, detail = figure.subplots(1, 2)
     for ax, corner, width in ((whole, f.lower, 15), (detail, middle - side / 2, side)):
@@ -89,7 +89,7 @@ def plane_figure():
         values = f.true(np.stack(np.meshgrid(x, y), axis=-1))
         ax.contour(x, y, values, f.minimum + np.geomspace(0.1, 250, 9), colors="#c4c4c4", linewidths=0.7)
         for part, shape, colour, name in outlines:
-            corners = np.clip(history[part.center].point + part.radius * shape, 0, 1)
+            corners = np.clip(history[part.center].unit_x + part.radius * shape, 0, 1)
             ax.plot(*f.from_cube(corners).T, color=colour, lw=1.0 if shape is SQUARE else 1.8, label=name)
         mark(ax, history, [t.x for t in history])
         ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")

@@ -24,7 +24,7 @@ from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.space.point import format_point, shown
+from dale.space.point import format_point, short_repr
 from dale.space.space import as_space
 from dale.space.table import is_table, points_of, rows_of
 
@@ -126,7 +126,7 @@ def minimize(
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.described() if isinstance(fun, Command) else None
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
-        with optimizer.together():
+        with optimizer.transaction():
             given = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(rules.budget, progress, optimizer.n_evaluated) as line, workers:
             try:
@@ -271,7 +271,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     try:
         return optimizer.tell(trial, told)
     except StoreError as error:
-        error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {shown(value)}, which was not kept")
+        error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {short_repr(value)}, which was not kept")
         raise
     except (TypeError, ValueError) as error:
         first = not any(
@@ -282,7 +282,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
-        return optimizer.fail(trial, f"the objective returned {shown(value)}{why}")
+        return optimizer.fail(trial, f"the objective returned {short_repr(value)}{why}")
 
 
 def _is_evaluated(trial: Trial) -> bool:

@@ -33,7 +33,7 @@ from dale.methods.base import Cache, Method
 from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Rounding, Untried
-from dale.space.point import Params, format_point, shown
+from dale.space.point import Params, format_point, short_repr
 from dale.space.space import Space, as_space
 from dale.space.table import points_of, rows_of, values_of
 from dale.store.events import Event, Kind, replayed
@@ -105,7 +105,7 @@ class Optimizer:
             store, self.space, problem_of(self.space, seed, self.method, usual, constraints, objective)
         )
         self.seed = self._store.seed
-        with self.together():
+        with self.transaction():
             pass  # which reads what is there
 
     def _start_over(self, trials: Sequence[Trial] = ()) -> None:
@@ -194,7 +194,7 @@ class Optimizer:
             noise: Standard deviation of the error in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, as many for each trial.
         """
-        with self.together():
+        with self.transaction():
             known = self._find(trial)
             told = self._check(value, noise, constraints)
             if known.state is TrialState.COMPLETE:
@@ -215,7 +215,7 @@ class Optimizer:
         """
         if not isinstance(retry, bool | np.bool_):
             raise TypeError(f"retry must be True or False, got {retry!r}")
-        with self.together():
+        with self.transaction():
             known = self._find(trial)
             if known.state is TrialState.COMPLETE:
                 raise TrialError(
@@ -225,7 +225,7 @@ class Optimizer:
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
-        with self.together():
+        with self.transaction():
             return self._give(params, Source.ADDED, self._check(value, noise, constraints))
 
     def add_all(
@@ -255,7 +255,7 @@ class Optimizer:
         points, values = points_of(rows, self.space), values_of(rows, value)
         errors: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise)
         limits = list(zip(*(values_of(rows, name) for name in constraints), strict=True)) or [()] * len(rows)
-        with self.together():
+        with self.transaction():
             told = [
                 None if number is None or None in others else self._check_row(i, number, error, others)
                 for i, (number, error, others) in enumerate(zip(values, errors, limits, strict=True), 1)
@@ -277,7 +277,7 @@ class Optimizer:
         return self._record(params, point, Reason(Source.ADDED), told, error, allowed=self._allows_params(params))
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Several changes as one: with a store all of them are written or none, and no other process comes between."""
         with self._lock:
             if self._store is None or self._store.writing:
@@ -366,7 +366,7 @@ class Optimizer:
                 x=None if best is None else np.array(best.x),
                 fun=fun,
                 nfev=self.n_evaluated,
-                nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
+                nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.retry_of is None for t in self._ledger.trials),
                 success=best is not None,
                 status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
                 message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
@@ -402,7 +402,7 @@ class Optimizer:
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
     def _ask(self) -> Trial:
-        with one_blas_thread(), self.together():
+        with one_blas_thread(), self.transaction():
             left = self._left_behind()
             if left is not None:
                 return left
@@ -437,9 +437,9 @@ class Optimizer:
         """
         source = Source.USER if failed.reason.source is Source.ADDED else failed.reason.source
         reason = dataclasses.replace(
-            failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
+            failed.reason, source=source, retry_of=failed.id, closed_regions=(), length_scale=self._ledger.length_scale
         )
-        return self._record(failed.params, failed.point, reason, allowed=failed.allowed)
+        return self._record(failed.params, failed.unit_x, reason, allowed=failed.allowed)
 
     def _give(self, params: Any, source: Source, told: Evaluation | None = None) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
@@ -459,7 +459,7 @@ class Optimizer:
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
         # that floats have no room for.
         source = reason.source if reason.source is Source.REPLICATE else Source.SPACE_FILLING
-        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, std=None, region=None)
+        reason = dataclasses.replace(reason, source=source, expected_improvement=None, mean=None, std=None, region=None)
         return self._untried.another(seen, generator(self.seed, n_asked)), reason
 
     def _inputs(self) -> AllowedSet | None:
@@ -496,7 +496,7 @@ class Optimizer:
     ) -> Trial:
         """A new trial: pending, or with what is known of it."""
         state = TrialState.COMPLETE if told is not None else TrialState.PENDING if error is None else TrialState.FAILED
-        with self.together():
+        with self.transaction():
             x, number = self.space.as_array(params), len(self._ledger.trials)
             trial = Trial(number, params, x, point, reason, state, error=error, allowed=allowed)
             trial = trial if told is None else dataclasses.replace(trial, **vars(told))
@@ -520,7 +520,7 @@ class Optimizer:
         if isinstance(value, Evaluation):
             if noise is not None or np.size(constraints):
                 raise TypeError(
-                    f"got {shown(value)} and noise or constraints beside it; tell them in one of the two ways"
+                    f"got {short_repr(value)} and noise or constraints beside it; tell them in one of the two ways"
                 )
             value, noise, constraints = value.value, value.noise, value.constraints
         told = Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
@@ -530,7 +530,7 @@ class Optimizer:
         if others is not None and len(others.constraints) != len(told.constraints):
             raise TrialError(
                 f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got "
-                f"{shown(constraints)}; tell every trial the same number of them, earlier data included"
+                f"{short_repr(constraints)}; tell every trial the same number of them, earlier data included"
             )
         return told
 
@@ -539,7 +539,7 @@ class Optimizer:
             raise TypeError(f"wanted a Trial that ask returned, or its id, got {trial!r}")
         number = trial.id if isinstance(trial, Trial) else int(trial)
         if not 0 <= number < len(self._ledger.trials) or (
-            isinstance(trial, Trial) and not np.array_equal(trial.point, self._ledger.trials[number].point)
+            isinstance(trial, Trial) and not np.array_equal(trial.unit_x, self._ledger.trials[number].unit_x)
         ):
             raise TrialError(
                 f"trial {number} is unknown here; this run has {len(self._ledger.trials)} trials. "
@@ -562,4 +562,4 @@ def _value(trial: Trial) -> float:
 
 def _promises_less(reason: Reason, tolerance: float) -> bool:
     """Whether a proposal's expected improvement is known to be less."""
-    return reason.acquisition is not None and reason.acquisition < tolerance
+    return reason.expected_improvement is not None and reason.expected_improvement < tolerance

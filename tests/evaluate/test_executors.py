@@ -216,11 +216,11 @@ def test_a_future_that_fails_by_itself():
     """A worker that died is the point's fault, as far as anyone knows; a cancelled future and Ctrl-C are not."""
     ends = [None, KilledWorker("attempted to run on 1 worker"), "cancelled", None, KeyboardInterrupt(), None]
     result = dale.minimize(bowl, BOX, budget=6, seed=0, executor=Failing(*ends), method=Random())
-    assert [t.state.value for t in result.history] == ["told", "failed", "failed", "told", "failed", "told"]
+    assert [t.state.value for t in result.history] == ["complete", "failed", "failed", "complete", "failed", "complete"]
     assert [t.retry for t in result.history] == [False, False, True, False, True, False]
     assert "KilledWorker: attempted to run on 1 worker" in result.history[1].error
     assert result.history[2].error == "the executor cancelled the evaluation"
-    assert result.history[3].reason.again == 2
+    assert result.history[3].reason.retry_of == 2
 
 
 class TestWhatCannotBeSent:

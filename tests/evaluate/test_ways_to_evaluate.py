@@ -73,7 +73,7 @@ def test_the_fault_of_the_machine(way):
     with arguments(way, 2) as more:
         result = dale.minimize(asks_for_another_machine, BOX, budget=4, seed=0, **more)
     assert [t.retry for t in result.history] == [True] * 4
-    assert len({t.point.tobytes() for t in result.history}) <= 2
+    assert len({t.unit_x.tobytes() for t in result.history}) <= 2
     assert (result.status, result.nfev) == (3, 4)
 
 
@@ -167,7 +167,7 @@ def test_a_serial_run_is_ask_and_tell_bit_for_bit(more):
         trial = optimizer.ask()
         optimizer.tell(trial, bowl(trial.x))
     result = dale.minimize(lambda x: bowl(x), BOX, budget=15, seed=3, **more)
-    assert [t.point.tobytes() for t in result.history] == [t.point.tobytes() for t in optimizer.history]
+    assert [t.unit_x.tobytes() for t in result.history] == [t.unit_x.tobytes() for t in optimizer.history]
 
 
 def test_idle_workers_are_given_work_and_no_more_than_wanted():

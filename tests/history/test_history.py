@@ -28,12 +28,12 @@ def naive(trials, d):
     k = max((len(t.constraints) for t in trials), default=0)
     row = [t.id for k, t in enumerate(said) if all(u.reason.length_scale == last for u in said[k:])]
     return History(
-        X=np.array([t.point for t in done]).reshape(-1, d),
+        X=np.array([t.unit_x for t in done]).reshape(-1, d),
         y=np.array([np.nan if t.value is None else t.value for t in done]),
         noise=np.array([np.nan if t.noise is None else t.noise for t in done]),
         constraints=np.array([t.constraints or (np.nan,) * k for t in done]).reshape(len(done), k),
         ids=np.array([t.id for t in done], dtype=int),
-        pending=np.array([t.point for t in pending]).reshape(-1, d),
+        pending=np.array([t.unit_x for t in pending]).reshape(-1, d),
         n_asked=sum(t.reason.source not in GIVEN for t in trials),
         n_given=sum(t.reason.source in GIVEN for t in trials),
         length_scale=last,

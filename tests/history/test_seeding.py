@@ -35,7 +35,7 @@ def test_the_global_generator_is_left_alone():
 
 
 def test_the_same_in_a_fresh_process():
-    code = "from dale.seeding import generator; print(generator(11, 4).random(3).tobytes().hex())"
+    code = "from dale.history.seeding import generator; print(generator(11, 4).random(3).tobytes().hex())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == generator(11, 4).random(3).tobytes().hex()
 

@@ -47,7 +47,7 @@ def test_a_trial_begins_as_pending():
         (Reason(Source.INITIAL_DESIGN), ["initial design"]),
         (Reason(Source.SPACE_FILLING), ["far from all other points"]),
         (
-            Reason(Source.GLOBAL, length_scale=0.25, mean=1.5, std=0.3, acquisition=0.02, cooled=True),
+            Reason(Source.GLOBAL, length_scale=0.25, mean=1.5, std=0.3, expected_improvement=0.02, cooled=True),
             ["global model", "1.5", "0.3", "expected improvement 0.02", "length-scale 0.25 (cooled)"],
         ),
         (Reason(Source.LOCAL, region=2, mean=-1.0, std=0.0), ["quadratic region 2", "-1"]),

@@ -124,7 +124,7 @@ class TestAlphaRatio:
         """Design, told, failed and pending ones."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dale.methods.paper())
         for trial in optimizer.ask(4):
-            optimizer.tell(trial, float(bowl(trial.point)))
+            optimizer.tell(trial, float(bowl(trial.unit_x)))
         optimizer.fail(optimizer.ask())
         optimizer.ask(2)
         assert view_of(optimizer).n == 7
@@ -227,10 +227,10 @@ class TestGlobalModel:
         optimizer, trial = _global_beside_a_region()
         view = view_of(optimizer)
         posterior = view.posterior(trial.reason.length_scale)
-        mean, std = posterior.predict(trial.point[None, :])
+        mean, std = posterior.predict(trial.unit_x[None, :])
         assert trial.reason.std == pytest.approx(view.scale.inverse_scale(std[0]), rel=1e-3)
         promise = log_expected_improvement(mean, std / 10, view.best).value[0]
-        assert trial.reason.acquisition == pytest.approx(view.scale.inverse_scale(math.exp(promise)), rel=1e-3)
+        assert trial.reason.expected_improvement == pytest.approx(view.scale.inverse_scale(math.exp(promise)), rel=1e-3)
 
     def test_values_are_rounded_and_so_are_its_proposals(self):
         optimizer = run("branin", 12)
@@ -242,18 +242,18 @@ class TestGlobalModel:
         np.testing.assert_allclose(values, exact, rtol=0, atol=VALUE_RESOLUTION)
         for trial in optimizer.history:
             if trial.reason.source is Source.GLOBAL:
-                np.testing.assert_allclose(trial.point / POINT_RESOLUTION % 1, 0, atol=1e-6)
+                np.testing.assert_allclose(trial.unit_x / POINT_RESOLUTION % 1, 0, atol=1e-6)
 
     def test_regions_are_not_rounded(self):
         """They converge far beyond the grain: a bowl is solved to 1e-12, its minimum is on no grid."""
         trial = given(SQUARE, bowl(SQUARE, (1 / 3 + 0.2, 1 / 7 + 0.35))).ask()
         assert trial.reason.source is Source.LOCAL
-        np.testing.assert_allclose(trial.point, [1 / 3 + 0.2, 1 / 7 + 0.35], atol=1e-12)
+        np.testing.assert_allclose(trial.unit_x, [1 / 3 + 0.2, 1 / 7 + 0.35], atol=1e-12)
 
     def test_neither_observed_nor_pending_points_are_proposed(self):
         optimizer = run("branin", 4)
-        pending = optimizer.ask().point
-        observed = optimizer.history[0].point
+        pending = optimizer.ask().unit_x
+        observed = optimizer.history[0].unit_x
         points = np.array([observed, observed + 1e-10, observed + 1e-8, pending + 1e-7, pending + 1e-5])
         assert view_of(optimizer).allowed(points).tolist() == [False, False, True, False, True]
 
@@ -262,8 +262,8 @@ class TestGlobalModel:
         monkeypatch.setattr(bayes, "maximise", lambda *_: None)
         trial = optimizer.ask()
         assert trial.reason.source is Source.SPACE_FILLING
-        others = np.array([t.point for t in optimizer.history[:-1]])
-        assert np.min(np.linalg.norm(others - trial.point, axis=1)) > 0.3
+        others = np.array([t.unit_x for t in optimizer.history[:-1]])
+        assert np.min(np.linalg.norm(others - trial.unit_x, axis=1)) > 0.3
 
 
 class TestPendingAndFailed:
@@ -292,7 +292,7 @@ class TestPendingAndFailed:
         assert view.scale == Standardize.of(view.history.y[:-1])  # it does not move the unit
         told = view.history.told
         (region,) = identify_regions(view.history.X[told], view.z[told]).live  # the fit is what it was
-        np.testing.assert_allclose(region.minimiser, trial.point, atol=1e-9)
+        np.testing.assert_allclose(region.minimiser, trial.unit_x, atol=1e-9)
 
     def test_a_region_whose_minimum_failed_is_left_to_the_global_model(self, with_region):
         with_region.fail(with_region.ask(), "diverged")
@@ -311,7 +311,7 @@ class TestPendingAndFailed:
     def test_given_points_stand_in_for_the_design(self):
         X = np.random.default_rng(0).random((2, 2))
         optimizer = given(X, bowl(X))
-        sources = [optimizer.tell(t := optimizer.ask(), float(bowl(t.point))).reason.source for _ in range(2)]
+        sources = [optimizer.tell(t := optimizer.ask(), float(bowl(t.unit_x))).reason.source for _ in range(2)]
         assert sources == [Source.INITIAL_DESIGN, Source.GLOBAL]
 
     def test_the_budget_counts_the_design(self):

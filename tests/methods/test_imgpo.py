@@ -31,7 +31,7 @@ def run(fun, space, budget, *, seed=0, method=None):
 
 
 def points(optimizer):
-    return np.array([t.point for t in optimizer.history])
+    return np.array([t.unit_x for t in optimizer.history])
 
 
 def sources(optimizer):
@@ -304,7 +304,7 @@ def test_a_proposal_is_a_function_of_the_history(branin_run):
         history = History.of(branin_run.history[:cut], 2)
         proposal = dale.methods.imgpo().propose(history, 0, Cache())
         trial = branin_run.history[cut]
-        assert branin_run.space.snap(proposal.point).tolist() == trial.point.tolist()
+        assert branin_run.space.snap(proposal.point).tolist() == trial.unit_x.tolist()
         assert proposal.reason == trial.reason
 
 
@@ -365,7 +365,7 @@ def test_while_the_tree_waits_the_proposals_explore():
     optimizer = run(function.fun, function.bounds, 5)
     trials = optimizer.ask(4)
     assert [t.reason.source for t in trials] == [Source.GLOBAL] + [Source.SPACE_FILLING] * 3
-    assert trials[0].point.tolist() == plain.history[5].point.tolist()
+    assert trials[0].unit_x.tolist() == plain.history[5].unit_x.tolist()
     optimizer.tell(trials[2], function.fun(trials[2].x))
     assert optimizer.ask().reason.source is Source.SPACE_FILLING
     optimizer.tell(trials[0], function.fun(trials[0].x))
@@ -381,7 +381,7 @@ def test_the_order_of_the_tells_does_not_show():
         for i in order:
             optimizer.tell(trials[i], function.fun(trials[i].x))
         proposals.append(optimizer.ask())
-    assert proposals[0].point.tolist() == proposals[1].point.tolist()
+    assert proposals[0].unit_x.tolist() == proposals[1].unit_x.tolist()
     assert proposals[0].reason.source is Source.GLOBAL
 
 

@@ -18,7 +18,7 @@ def cube_points(fun, space, method, scale=1.0, shift=0.0, seed=0):
     for _ in range(N):
         trial = optimizer.ask()
         optimizer.tell(trial, scale * fun(trial.x) + shift)
-    return np.array([t.point for t in optimizer.history])
+    return np.array([t.unit_x for t in optimizer.history])
 
 
 @pytest.fixture(scope="module")

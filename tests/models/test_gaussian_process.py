@@ -206,8 +206,8 @@ def test_curvatures_against_central_differences(kernel, oracle, naive, d, n):
     for i, step in enumerate(h * np.eye(d)):
         above, below = (p.derivatives(A + sign * step) for sign in (1, -1))
         for part in ("mean", "std"):
-            rise = (getattr(above, f"{part}_slope") - getattr(below, f"{part}_slope")) / (2 * h)
-            ours = getattr(beliefs, f"{part}_curvature")[:, i]
+            rise = (getattr(above, f"{part}_gradient") - getattr(below, f"{part}_gradient")) / (2 * h)
+            ours = getattr(beliefs, f"{part}_hessian")[:, i]
             np.testing.assert_allclose(ours, rise, rtol=1e-4, atol=1e-5 * np.max(np.abs(rise)), err_msg=part)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dale.models import taylor
-from dale.models.monomials import affordable_degree, monomials, n_terms
+from dale.models.monomials import MOST_DEGREE, MOST_TERMS, affordable_degree, monomials, n_terms
 from dale.models.taylor import FAR_RHOS, MOST_POINTS, RHOS, TaylorModel
 
 digits = mp.workdps(80)  # the condition of the kernel takes 38, twice in the std
@@ -102,9 +102,9 @@ def test_second_derivatives_of_every_monomial_by_complex_step(d, degree):
 
 def test_number_of_terms_and_degree():
     for d in range(1, 21):
-        counts = {k: sum(math.comb(d + j - 1, j) for j in range(1, k + 1)) for k in range(1, taylor.MOST_DEGREE + 1)}
+        counts = {k: sum(math.comb(d + j - 1, j) for j in range(1, k + 1)) for k in range(1, MOST_DEGREE + 1)}
         assert {k: n_terms(d, k) for k in counts} == counts
-        assert affordable_degree(d) == max([2] + [k for k in counts if counts[k] <= taylor.MOST_TERMS])
+        assert affordable_degree(d) == max([2] + [k for k in counts if counts[k] <= MOST_TERMS])
     assert [affordable_degree(d) for d in range(1, 21)] == [6, 6, 6, 4, 3, 3] + 14 * [2]
 
 

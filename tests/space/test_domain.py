@@ -73,8 +73,8 @@ def test_a_step_keeps_the_option_and_is_judged_where_the_objective_sees_it(seed)
     np.testing.assert_array_equal(SPACE.snap(step.point), step.point)
     assert SPACE.decode(step.point)["c"] == SPACE.decode(valleys.X[i])["c"]
     np.testing.assert_allclose(step.z, (step.point - valleys.X[i]) / step.model.radius, rtol=0, atol=1e-12)
-    mean, spread = step.model.predict(step.z[None, :])
-    assert (step.mean, step.spread) == (mean[0], spread[0])
+    mean, std = step.model.predict(step.z[None, :])
+    assert (step.mean, step.std) == (mean[0], std[0])
 
 
 class TestConditional:

@@ -36,7 +36,7 @@ def same(a, b):
     """Whether two trials are one, to the last bit."""
     return (
         a.id == b.id
-        and a.point.tobytes() == b.point.tobytes()
+        and a.unit_x.tobytes() == b.unit_x.tobytes()
         and str(a.params) == str(b.params)
         and a.x.tolist() == b.x.tolist()
         and (a.reason, a.state, a.value, a.error) == (b.reason, b.state, b.value, b.error)

@@ -261,7 +261,7 @@ class TestTells:
             optimizer.add([0, 0], 1.0)
 
             def both():
-                with optimizer.together():
+                with optimizer.transaction():
                     optimizer.add([0.1, 0], 1.0)
                     optimizer.tell(optimizer.ask(), 1 / 0)
 

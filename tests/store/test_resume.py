@@ -220,7 +220,7 @@ class TestProcessesThatAreGone:
         assert again.id == 0
         assert optimizer.ask().id == 2  # once
         optimizer.tell(again, 0.5)
-        assert [t.state for t in dale.open(tmp_path / "run.db").history] == ["told", "pending", "pending"]
+        assert [t.state for t in dale.open(tmp_path / "run.db").history] == ["complete", "pending", "pending"]
 
     def test_a_trial_of_a_process_that_ended_well_is_asked_again(self, tmp_path):
         other = start("ask", tmp_path / "run.db")
@@ -370,7 +370,7 @@ def test_two_runs_on_one_store_share_the_budget(tmp_path):
     history = dale.open(tmp_path / "run.db").history
     assert 20 <= len(history) <= 21
     assert all(t.state is TrialState.COMPLETE for t in history)
-    assert len({t.point.tobytes() for t in history}) == len(history)
+    assert len({t.unit_x.tobytes() for t in history}) == len(history)
 
 
 def test_two_optimizers_on_one_store_see_each_other(tmp_path):
@@ -378,7 +378,7 @@ def test_two_optimizers_on_one_store_see_each_other(tmp_path):
     two = dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db")
     trials = [one.ask(), two.ask(), one.ask(), two.ask()]
     assert [t.id for t in trials] == [0, 1, 2, 3]
-    assert len({t.point.tobytes() for t in trials}) == 4
+    assert len({t.unit_x.tobytes() for t in trials}) == 4
     two.tell(trials[0], 0.3)  # whoever has the value may tell it
     with pytest.raises(dale.TrialError, match="told"):
         one.tell(trials[0], 0.4)

@@ -57,7 +57,7 @@ def test_a_csv_file_can_be_read_back(store, tmp_path):
     assert len(optimizer.history) == len(wanted) == 9
     for a, b in zip(optimizer.history, wanted, strict=True):
         assert a.params == b.params
-        assert a.point.tobytes() == b.point.tobytes()
+        assert a.unit_x.tobytes() == b.unit_x.tobytes()
         assert (a.value, a.state) == (b.value, b.state)
 
 

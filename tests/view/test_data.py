@@ -8,10 +8,9 @@ from dale.history.reason import Reason, Source
 from dale.history.result import LocalMinimum
 from dale.history.trial import Trial, TrialState
 from dale.space.space import as_space
-from dale.view import tolerances as sharpness
 from dale.view.data import axis_of, convergence, landscape, slices
 from dale.view.surrogate import PlotSurrogate
-from dale.view.tolerances import acceptable_rise, ellipse
+from dale.view.tolerances import acceptable_rise, ellipse, sharpness
 
 BOUNDS = [(-2.0, 2.0), (0.0, 10.0)]
 
@@ -67,7 +66,7 @@ class TestConvergence:
 
 class TestSurface:
     def test_goes_through_the_observations(self, run):
-        mean, std = PlotSurrogate.of(run.history).predict(np.array([t.point for t in run.history]))
+        mean, std = PlotSurrogate.of(run.history).predict(np.array([t.unit_x for t in run.history]))
         np.testing.assert_allclose(mean, run.func_vals, atol=1e-3 * np.ptp(run.func_vals))
         assert np.all(std < 1e-2 * np.ptp(run.func_vals))
 

@@ -20,7 +20,7 @@ def run():
 
 def test_says_what_was_found_by_name(run):
     text = summary(run)
-    assert "The budget is spent after 16 evaluations (3 design" in text
+    assert "The budget is spent after 16 evaluations (3 initial_design" in text
     assert "seed 0" in text
     assert re.search(r"value +3 +found by evaluation \d+", text)
     assert re.search(r"rate +0\.1(00\d*)?\n", text)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dale.space.point import shown
+from dale.space.point import short_repr
 
 
 def are_several(value: Any) -> bool:
@@ -30,12 +30,12 @@ def check_value(value: Any) -> float:
         value = value.item()  # a scalar of torch, JAX or the like
     if are_several(value):
         raise TypeError(
-            f"the value of a trial must be one real number, got {shown(value)}; dale minimises one objective: make one "
+            f"the value of a trial must be one real number, got {short_repr(value)}; dale minimises one objective: make one "
             "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
         )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {shown(value)}; an evaluation without a value is told "
+            f"the value of a trial must be one real number, got {short_repr(value)}; an evaluation without a value is told "
             "with fail(trial, why)"
         )
     try:
@@ -54,10 +54,14 @@ def check_noise(noise: Any) -> float | None:
     if noise is None:
         return None
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
-        raise TypeError(f"noise must be a number, the standard deviation of the error in a value, got {shown(noise)}")
+        raise TypeError(
+            f"noise must be a number, the standard deviation of the error in a value, got {short_repr(noise)}"
+        )
     number = float(noise)
     if not 0 <= number < math.inf:
-        raise ValueError(f"noise must be a finite number of at least 0, the standard deviation, got {shown(noise)}")
+        raise ValueError(
+            f"noise must be a finite number of at least 0, the standard deviation, got {short_repr(noise)}"
+        )
     return number
 
 
@@ -72,7 +76,7 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     for value in values:
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(
-                f"constraints must be finite numbers, feasible when at most 0, got {shown(constraints)}; "
+                f"constraints must be finite numbers, feasible when at most 0, got {short_repr(constraints)}; "
                 "use fail(trial, why) for an evaluation that has none"
             )
     return tuple(float(v) for v in values)

@@ -153,10 +153,10 @@ class Ledger:
             self._pending, self._retry = np.append(self._pending, more), np.append(self._retry, more)
             self._given, self._asked_again = np.append(self._given, more), np.append(self._asked_again, more)
         self.trials.append(trial)
-        self._points[i] = trial.point
+        self._points[i] = trial.unit_x
         self._given[i] = trial.reason.source in (Source.ADDED, Source.USER)
-        if trial.reason.again is not None:
-            self._asked_again[trial.reason.again] = True
+        if trial.reason.retry_of is not None:
+            self._asked_again[trial.reason.retry_of] = True
         l = trial.reason.length_scale
         if l is not None and l != self._length_scale:
             self._length_scale, self._adopted = l, i

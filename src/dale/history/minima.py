@@ -64,8 +64,8 @@ def shown_minima(ledger: Ledger, space: Space, allows: Callable[[Vector], bool])
 
 def _finished(minimum: LocalMinimum, in_cube: CubeMinimum, scale: Standardize, trials: list[Trial]) -> LocalMinimum:
     """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
-    closed = [trials[c.center] for t in trials for c in t.reason.closed if c.converged]
-    inside = [(t.value, t) for t in closed if t.value is not None and in_cube.fit.ball.contains(t.point)]
+    closed = [trials[c.center] for t in trials for c in t.reason.closed_regions if c.converged]
+    inside = [(t.value, t) for t in closed if t.value is not None and in_cube.fit.ball.contains(t.unit_x)]
     if not inside:
         return minimum
     value, best = min(inside, key=lambda pair: pair[0])

@@ -25,19 +25,19 @@ class TrustRegionStep:
     Attributes:
         center: Trial that the model was built around.
         radius: Half the side of the box that the step was looked for in, in the unit cube.
-        length: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
-        decrease: How far below the center's value the model predicted to come, in units of the objective; or how far
+        norm: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
+        predicted_reduction: How far below the center's value the model predicted to come, in units of the objective; or how far
             below its violation, where nothing was feasible.
-        others: How many steps of the same region were being evaluated when it was asked.
-        units: Of the constraints in that violation; empty where the decrease is the objective's.
+        n_concurrent: How many steps of the same region were being evaluated when it was asked.
+        constraint_scales: Of the constraints in that violation; empty where the decrease is the objective's.
     """
 
     center: int
     radius: float
-    length: float
-    decrease: float
-    others: int = 0
-    units: tuple[float, ...] = ()
+    norm: float
+    predicted_reduction: float
+    n_concurrent: int = 0
+    constraint_scales: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,32 +65,34 @@ class Reason:
             next decision to cool down starts from it.
         log_alpha_ratio: Logarithm of eq. 8, the best acquisition at the smaller length-scale over that at the old one.
         cooled: Whether the length-scale was reduced for this proposal.
-        acquisition: Expected improvement, in units of the objective, as it was compared: while a region is live the
+        expected_improvement: Expected improvement, in units of the objective, as it was compared: while a region is live the
             paper's method divides the global variance by 100 for the comparison, though not in ``std``.
         mean: What the model predicted for the objective here.
         std: Its standard deviation, as the acquisition function took it.
         region: Number of the region, best first, where the source is one.
         n_regions: How many regions were live.
         step: The step of a Taylor model that this is; part of the history, as the length-scale is.
-        closed: Regions that were closed before this proposal; part of the history too.
-        again: The trial whose point this is once more, since the machine failed it; all else is as it was chosen then.
+        closed_regions: Regions that were closed before this proposal; part of the history too.
+        retry_of: The trial whose point this is once more, since the machine failed it; all else is as it was chosen then.
     """
 
     source: Source
     length_scale: float | None = None
     log_alpha_ratio: float | None = None
     cooled: bool = False
-    acquisition: float | None = None
+    expected_improvement: float | None = None
     mean: float | None = None
     std: float | None = None
     region: int | None = None
     n_regions: int = 0
     step: TrustRegionStep | None = None
-    closed: tuple[ClosedRegion, ...] = ()
-    again: int | None = None
+    closed_regions: tuple[ClosedRegion, ...] = ()
+    retry_of: int | None = None
 
     def __str__(self) -> str:
-        return self._first() + ("" if self.again is None else f"; trial {self.again} again, which the machine failed")
+        return self._first() + (
+            "" if self.retry_of is None else f"; trial {self.retry_of} again, which the machine failed"
+        )
 
     def _first(self) -> str:
         """Why the point was chosen, when it was chosen first."""
@@ -112,8 +114,8 @@ class Reason:
             text = "global model"
         if self.mean is not None:
             text += f": predicted {self.mean:.6g}" + (f" ± {self.std:.2g}" if self.std else "")
-        if self.acquisition is not None:
-            text += f", expected improvement {self.acquisition:.2g}"
+        if self.expected_improvement is not None:
+            text += f", expected improvement {self.expected_improvement:.2g}"
         if self.length_scale is not None:
             text += f", length-scale {self.length_scale:.3g}{' (cooled)' if self.cooled else ''}"
         return text

@@ -27,7 +27,7 @@ class Trial:
         id: Number of the trial in its run, from 0.
         params: The point as the objective takes it: a mapping by name, or an array in a space without names.
         x: The point as an array in the user's units and order; of objects where a parameter is a choice.
-        point: The point in the unit cube, as the model sees it.
+        unit_x: The point in the unit cube, as the model sees it.
         reason: Why it was chosen.
         state: Pending, told or failed.
         value: The objective there, once told.
@@ -41,7 +41,7 @@ class Trial:
     id: int
     params: Params
     x: Vector
-    point: Vector
+    unit_x: Vector
     reason: Reason
     state: TrialState = TrialState.PENDING
     value: float | None = None
@@ -69,6 +69,6 @@ def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> floa
     """
     if center.value is None or trial.value is None:
         return -math.inf
-    if step.units:
-        return _violation(center, step.units) - _violation(trial, step.units)
+    if step.constraint_scales:
+        return _violation(center, step.constraint_scales) - _violation(trial, step.constraint_scales)
     return center.value - trial.value if trial.feasible else -math.inf

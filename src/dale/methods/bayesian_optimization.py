@@ -263,7 +263,7 @@ class View:
             length_scale=decision.length_scale,
             log_alpha_ratio=decision.log_alpha_ratio,
             cooled=decision.cooled,
-            acquisition=self.scale.inverse_scale(math.exp(promise)) if in_logs else None,
+            expected_improvement=self.scale.inverse_scale(math.exp(promise)) if in_logs else None,
             n_regions=len(self.regions.live),
         )
 

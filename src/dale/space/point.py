@@ -27,7 +27,7 @@ class FrozenParams(dict[str, Any]):
         return FrozenParams, (dict(self),)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """What an objective returned, as messages show it: cut where it is long, by its type where it cannot say."""
     try:
         text = repr(value)

@@ -68,7 +68,7 @@ def content_of(kind: Kind, trial: Trial, space: Space) -> dict[str, Any]:
         return outcome
     chosen = {
         "params": params_data(trial.params, space),
-        "point": trial.point.tolist(),
+        "point": trial.unit_x.tolist(),
         "reason": reason_data(trial.reason),
         "allowed": trial.allowed,
     }

@@ -121,7 +121,7 @@ class Run:
             {
                 "id": t.id,
                 "params": params_data(t.params, self.space),
-                "point": t.point.tolist(),
+                "point": t.unit_x.tolist(),
                 "state": str(t.state),
                 "value": t.value,
                 "noise": t.noise,

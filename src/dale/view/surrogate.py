@@ -34,7 +34,7 @@ class PlotSurrogate:
         told = [t for t in history if t.state is TrialState.COMPLETE]
         if not told:
             raise ValueError("there is nothing to draw: no evaluation has given a value yet")
-        X, y = np.array([t.point for t in told]), np.array([t.value for t in told], dtype=float)
+        X, y = np.array([t.unit_x for t in told]), np.array([t.value for t in told], dtype=float)
         scale = Standardize.of(y)
         z = scale(y)
         scales = GRID[::3] if length_scale is None else (length_scale,)

@@ -79,7 +79,7 @@ def test_minima_on_the_boundary(where, plain):
 
 
 def points(fun, space):
-    return np.array([t.point for t in run(fun, space, 30, seed=2).history])
+    return np.array([t.unit_x for t in run(fun, space, 30, seed=2).history])
 
 
 @pytest.fixture(scope="module", params=["branin", "hart3"])

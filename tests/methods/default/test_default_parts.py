@@ -49,7 +49,7 @@ def landscape(optimizer):
 
 
 def all_different(optimizer):
-    return len({t.point.tobytes() for t in optimizer.history}) == len(optimizer.history)
+    return len({t.unit_x.tobytes() for t in optimizer.history}) == len(optimizer.history)
 
 
 class TestAFunctionOfTheTrials:
@@ -61,7 +61,7 @@ class TestAFunctionOfTheTrials:
         assert {t.reason.source for t in trials} >= {Source.GLOBAL, Source.LOCAL}
         for k, trial in enumerate(trials):
             point, reason = DefaultMethod().propose(History.of(trials[:k], function.dimension), 5, Cache())
-            assert optimizer.space.snap(point).tolist() == trial.point.tolist()
+            assert optimizer.space.snap(point).tolist() == trial.unit_x.tolist()
             assert reason == trial.reason
 
     def test_with_three_workers_too(self):
@@ -71,7 +71,7 @@ class TestAFunctionOfTheTrials:
             before = optimizer.history
             point, _ = DefaultMethod().propose(History.of(before, 2), 1, Cache())
             busy.append(optimizer.ask())
-            assert optimizer.space.snap(point).tolist() == busy[-1].point.tolist()
+            assert optimizer.space.snap(point).tolist() == busy[-1].unit_x.tolist()
             if len(busy) == 3:
                 trial = busy.pop(k % 3)
                 optimizer.tell(trial, branin.fun(trial.x))
@@ -87,7 +87,7 @@ class TestAFunctionOfTheTrials:
                 optimizer.tell(batch[i], function.fun(batch[i].x))
             proposals.append(optimizer.ask())
         assert any(t.reason.step for t in batch)
-        assert len({p.point.tobytes() for p in proposals}) == 1
+        assert len({p.unit_x.tobytes() for p in proposals}) == 1
         assert proposals[0].reason == proposals[1].reason == proposals[2].reason
 
 
@@ -96,7 +96,7 @@ class TestNothingBringsItDown:
     def test_eight_workers_get_eight_points(self, name, n):
         function = get(name)
         optimizer = run(function.fun, function.bounds, n, seed=3)
-        assert np.min(pdist([t.point for t in optimizer.ask(8)])) >= 1e-6
+        assert np.min(pdist([t.unit_x for t in optimizer.ask(8)])) >= 1e-6
         assert all_different(optimizer)
 
     @pytest.mark.parametrize("seed", range(3))
@@ -329,7 +329,7 @@ class TestSkewedValues:
         """Which one huge value among many must not inflate."""
         reason = given(self.X, self.values(1e6), local=None).ask().reason
         assert reason.source is Source.GLOBAL
-        assert 0 < reason.acquisition < 10
+        assert 0 < reason.expected_improvement < 10
 
 
 class TestWhoseTurnItIs:
@@ -371,7 +371,7 @@ def test_neither_side_enters_a_closed_region(name, seed):
     trials = run(function.fun, function.bounds, 50, seed).history
     for k, trial in enumerate(trials, 1):
         regions = TrustRegionSet.of(trials[:k])  # with those that were closed by the proposal itself
-        assert not regions.inside(trial.point[None])[0]
+        assert not regions.inside(trial.unit_x[None])[0]
     assert regions.closed
 
 
@@ -388,5 +388,5 @@ def test_a_step_knows_how_many_others_of_its_region_are_being_evaluated():
         trial = optimizer.ask()
         optimizer.tell(trial, float(np.sum((trial.x - 0.3) ** 2 + np.sin(5 * trial.x))))
     steps = [t.reason.step for t in optimizer.ask(4)]
-    assert [s.others for s in steps if s is not None] == list(range(sum(s is not None for s in steps)))
+    assert [s.n_concurrent for s in steps if s is not None] == list(range(sum(s is not None for s in steps)))
     assert sum(s is not None for s in steps) > 1

@@ -471,7 +471,7 @@ class TestRuns:
 
     def test_a_batch_spreads(self):
         optimizer = asked(dale.Optimizer([(0, 1)] * 2, seed=0, noise=0.1), noisy(bowl, 0.1, 0), 12)
-        X = np.array([t.point for t in optimizer.ask(8)])
+        X = np.array([t.unit_x for t in optimizer.ask(8)])
         distances = np.max(np.abs(X[:, None] - X), axis=2)[np.triu_indices(8, 1)]
         assert np.min(distances) > 1e-6
 
@@ -495,7 +495,7 @@ class TestRuns:
         def points(a, b):
             fun = noisy(bowl, 0.2, 5)
             optimizer = dale.Optimizer([(0, 1)] * 2, seed=1, noise=0.2 * a)
-            return np.array([t.point for t in asked(optimizer, lambda x: a * fun(x) + b, 20).history])
+            return np.array([t.unit_x for t in asked(optimizer, lambda x: a * fun(x) + b, 20).history])
 
         np.testing.assert_allclose(points(scale, shift), points(1.0, 0.0), atol=1e-6)
 

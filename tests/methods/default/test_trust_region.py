@@ -52,7 +52,7 @@ def state(region):
 def trial(number, point, value=None, *, local=None, closed=(), failed=False):
     what = TrialState.FAILED if failed else TrialState.PENDING if value is None else TrialState.COMPLETE
     point = np.array(point, dtype=float)
-    return Trial(number, point, point, point, Reason(Source.LOCAL, step=local, closed=closed), what, value)
+    return Trial(number, point, point, point, Reason(Source.LOCAL, step=local, closed_regions=closed), what, value)
 
 
 def told_in_turn(*outcomes, length=HALF_WAY):
@@ -100,7 +100,7 @@ class TestOneStep:
         assert not region.confirmed
 
     def test_four_at_a_time_fail_as_one(self):
-        region, beside = TrustRegion(MIDDLE, 0.1), dataclasses.replace(step(HALF_WAY), others=3)
+        region, beside = TrustRegion(MIDDLE, 0.1), dataclasses.replace(step(HALF_WAY), n_concurrent=3)
         radii = []
         for _ in range(4 * PATIENCE):
             region = region.after(beside, 2.0 * BADLY)
@@ -138,7 +138,7 @@ class TestAllTrials:
         trials = told_in_turn(WELL)
         (region,) = TrustRegionSet.of(trials).open
         assert state(region) == ([0.5, 0.5], 0.1, 0, True)
-        assert state(TrustRegionSet.of(trials).around(trials[1].point)) == ([0.5, 0.51], 0.1, 0, True)
+        assert state(TrustRegionSet.of(trials).around(trials[1].unit_x)) == ([0.5, 0.51], 0.1, 0, True)
 
     def test_reach(self):
         regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, failures=2, confirmed=True),))
@@ -194,8 +194,8 @@ class TestAllTrials:
         assert regions.open == ()
         (ball,) = regions.closed
         assert ball.radius == 0.07
-        np.testing.assert_array_equal(ball.center, trials[1].point)
-        inside = regions.inside(trials[1].point + np.array([[0.069, 0.0], [0.071, 0.0]]))
+        np.testing.assert_array_equal(ball.center, trials[1].unit_x)
+        inside = regions.inside(trials[1].unit_x + np.array([[0.069, 0.0], [0.071, 0.0]]))
         assert inside.tolist() == [True, False]
 
     def test_closing_spares_what_is_far(self):

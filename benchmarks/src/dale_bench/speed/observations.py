@@ -52,4 +52,4 @@ def points(n: int, minimiser: Vector, rng: np.random.Generator) -> Matrix:
 def data(optimizer: Optimizer) -> tuple[Matrix, Vector]:
     """The points (n, d) and values (n,) that it holds."""
     told = [trial for trial in optimizer.history if trial.value is not None]
-    return np.array([trial.point for trial in told]), np.array([trial.value for trial in told])
+    return np.array([trial.unit_x for trial in told]), np.array([trial.value for trial in told])

@@ -30,7 +30,7 @@ class Walk:
 
     def __init__(self, method: Method, trials: Sequence[Trial], pending: int, seed: int) -> None:
         self._method, self._trials, self._ahead, self._seed = method, trials, pending, seed
-        self._ledger, self._cache = Ledger(len(trials[0].point)), Cache()
+        self._ledger, self._cache = Ledger(len(trials[0].unit_x)), Cache()
         for trial in trials[:pending]:
             self._ledger.write(_pending(trial))
 

@@ -257,7 +257,7 @@ class GlobalSearch:
         stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # gradient of the way back
         reason = Reason(
             Source.GLOBAL,
-            acquisition=None if self._seeks_feasible else self._back_promise(found.value),
+            expected_improvement=None if self._seeks_feasible else self._back_promise(found.value),
             mean=self.scale.inverse(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
             std=self.scale.inverse_scale(stretch * std),
         )

@@ -195,22 +195,22 @@ class LocalSearch:
         """Steps of the region around observation i that are being evaluated."""
         region, trials = self.regions.around(self.X[i]), self.history.trials
         steps = (t.reason.step for t in trials if t.state is TrialState.PENDING)
-        return sum(region.reaches(trials[step.center].point) for step in steps if step is not None)
+        return sum(region.reaches(trials[step.center].unit_x) for step in steps if step is not None)
 
     def proposal(self, i: int, step: Step) -> Proposal:
         """The step, with its reason."""
         reason = Reason(
             Source.LOCAL,
-            acquisition=self.scale.inverse_scale(math.exp(step.promise)) if step.drop is None else None,
+            expected_improvement=self.scale.inverse_scale(math.exp(step.promise)) if step.drop is None else None,
             mean=self.scale.lowest + self.scale.inverse_scale(float(self.z[i]) + step.mean),
             std=self.scale.inverse_scale(step.std),
             step=TrustRegionStep(
                 center=self._trial(i),
                 radius=step.model.radius,
-                length=float(np.max(np.abs(step.z))),
-                decrease=self.scale.inverse_scale(-step.mean) if step.drop is None else step.drop,
-                others=self._others(i),
-                units=() if step.drop is None else tuple(self.units.tolist()),
+                norm=float(np.max(np.abs(step.z))),
+                predicted_reduction=self.scale.inverse_scale(-step.mean) if step.drop is None else step.drop,
+                n_concurrent=self._others(i),
+                constraint_scales=() if step.drop is None else tuple(self.units.tolist()),
             ),
         )
         return Proposal(step.point, reason)

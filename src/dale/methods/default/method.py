@@ -122,7 +122,7 @@ class DefaultMethod:
                 log_alpha_ratio=decision.log_alpha_ratio,
                 cooled=decision.cooled,
                 n_regions=len(valleys.regions.open),
-                closed=tuple(valleys.closed),
+                closed_regions=tuple(valleys.closed),
             ),
         )
 

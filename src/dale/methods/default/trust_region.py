@@ -65,16 +65,16 @@ class TrustRegion:
 
     def after(self, step: TrustRegionStep, decrease: float, patience: int = PATIENCE) -> TrustRegion:
         """The region once a step has been evaluated."""
-        r = decrease / step.decrease if step.decrease > 0 else (1.0 if decrease > 0 else -1.0)
+        r = decrease / step.predicted_reduction if step.predicted_reduction > 0 else (1.0 if decrease > 0 else -1.0)
         confirmed = self.confirmed or r > GOOD
-        if r > GOOD and step.length > AT_THE_FACE:
+        if r > GOOD and step.norm > AT_THE_FACE:
             radius = max(self.radius, min(2 * self.radius, LARGEST_RADIUS))
             return replace(self, radius=radius, failures=0, confirmed=confirmed)
         if r < POOR:
-            failures = self.failures + 1 / (1 + step.others)
-            shrink = step.length < SHORT or failures // patience > self.failures // patience
+            failures = self.failures + 1 / (1 + step.n_concurrent)
+            shrink = step.norm < SHORT or failures // patience > self.failures // patience
             return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
-        radius = self.radius / 2 if step.length < VERY_SHORT else self.radius
+        radius = self.radius / 2 if step.norm < VERY_SHORT else self.radius
         return replace(self, radius=radius, failures=0, confirmed=confirmed)
 
 
@@ -101,8 +101,8 @@ class TrustRegionSet:
     def after(self, trial: Trial, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
         """What one more of the trials makes of them."""
         regions = self
-        for closing in trial.reason.closed:
-            regions = regions.without(Ball(trials[closing.center].point, closing.radius))
+        for closing in trial.reason.closed_regions:
+            regions = regions.without(Ball(trials[closing.center].unit_x, closing.radius))
         if trial.reason.step is not None:
             regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, patience)
         return regions
@@ -126,11 +126,11 @@ class TrustRegionSet:
         return inside
 
     def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, patience: int) -> TrustRegionSet:
-        before = self.around(center.point)
+        before = self.around(center.unit_x)
         region = replace(before, radius=step.radius)
         if trial.state is not TrialState.PENDING and not trial.retry:  # what the machine failed tells nothing
             region = region.after(step, actual_reduction(step, center, trial), patience)
-        others = tuple(r for r in self.open if not r.reaches(center.point))
+        others = tuple(r for r in self.open if not r.reaches(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
 
