@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 import dale
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import State
 from told_runs import BOX, bowl, told
 
 

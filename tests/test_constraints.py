@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.trial import State
-from dale.view import summary
+from dale.history.trial import State
+from dale.view.summary import summary
 
 
 def bowl(x):

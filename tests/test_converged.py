@@ -1,7 +1,7 @@
 """``Optimizer.converged``: nothing left promises more than the tolerance."""
 
 import dale
-from dale.trial import Source
+from dale.history.reason import Source
 from told_runs import BOX, bowl, points, told
 
 

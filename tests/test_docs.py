@@ -70,9 +70,9 @@ def test_the_code_it_names_exists(page):
 def test_the_guards_see_what_they_guard():
     named = named_tests(PAPER)
     assert len(named) > 80
-    assert ("tests/regions/test_identify.py", ("TestVerdicts", "test_region")) in named
+    assert ("tests/methods/test_region_identification.py", ("TestVerdicts", "test_region")) in named
     assert ("test_the_guards_see_what_they_guard",) in defined_in(Path(__file__))
-    assert resolve("dale.gp.posterior.Posterior.predict") is dale.gp.Posterior.predict
+    assert resolve("dale.models.gaussian_process.Posterior.predict") is dale.models.Posterior.predict
     with pytest.raises(ImportError):
         resolve("dale.nothing")
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dale
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import State
 from told_runs import BOX, bowl
 
 

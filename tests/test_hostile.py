@@ -14,7 +14,8 @@ import pytest
 
 import dale
 from dale.errors import SpaceError
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import State
 from hostile import AS_VALUES, BRANIN, FLAT, HART6, NO_VALUES, Pressed, Sometimes, bowl, watched
 
 FULL = os.environ.get("DALE_FULL") == "1"

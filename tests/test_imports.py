@@ -29,7 +29,7 @@ HEAVY = [
     "unittest",
     "multiprocessing",
     "concurrent.futures",
-    "dale.bench",
+    "dale_bench",
     "dale.cli",
     "dale.integrations",
     "dale.view",

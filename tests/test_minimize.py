@@ -7,7 +7,8 @@ from scipy.optimize import Bounds, OptimizeResult
 
 import dale
 import dale.minimize
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import State
 
 BOX = [(-2, 2), (-2, 2)]
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
-from dale.methods import History
-from dale.methods.memory import Memory
-from dale.trial import Source, State
+from dale.history.history import History
+from dale.history.reason import Source
+from dale.history.trial import State
+from dale.methods.base import Memory
+from dale_bench.functions import get
 from told_runs import BOX, bowl, points, told
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import dale
+from dale.history.reason import Reason, Source
+from dale.history.trial import State, Trial
 from dale.progress import Progress
-from dale.trial import Reason, Source, State, Trial
 
 POINT = np.array([0.5])
 TRIAL = Trial(0, POINT, POINT, POINT, Reason(Source.DESIGN), State.TOLD, 1.25)

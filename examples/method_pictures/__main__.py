@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import dale
-from dale.bench.functions import get
-from dale.regions.taylor import TaylorModel
-from dale.regions.trust import FIRST_RADIUS
-from dale.trial import Source
+from dale.history.reason import Source
+from dale.methods.default.trust_region import FIRST_RADIUS
+from dale.models.taylor import TaylorModel
 from dale.view.style import ALERT, FAINT, INK, LABEL, LOOKS, SKY, TITLE, legend_below, new_figure, plain
+from dale_bench.functions import get
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 DPI = 150

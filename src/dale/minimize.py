@@ -12,13 +12,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dale.errors import SpaceExhausted, StoreError, TrialError
-from dale.evaluate import Command, Evaluator, Outcome, Signals, evaluator, next_ended
-from dale.methods import Method
+from dale.evaluate import evaluator, next_ended
+from dale.evaluate.command import Command
+from dale.evaluate.evaluator import Evaluator
+from dale.evaluate.outcome import Outcome
+from dale.evaluate.signals import Signals
+from dale.history.evaluation import Evaluation, are_several, check_positive, check_tolerance
+from dale.history.reason import Source
+from dale.history.result import Result
+from dale.history.trial import State, Trial
+from dale.methods.base import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.space import as_space, is_table, points_of, rows_of
-from dale.trial import Evaluation, Result, Source, State, Trial, describe_point, shown
-from dale.values import are_several, check_positive, check_tolerance
+from dale.space.point import describe_point, shown
+from dale.space.space import as_space
+from dale.space.table import is_table, points_of, rows_of
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE

@@ -16,23 +16,29 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale import methods
+from dale._arrays import Matrix, Vector
+from dale._blas import one_blas_thread
 from dale.errors import SpaceError, SpaceExhausted, TrialError
-from dale.methods import Method, default
-from dale.methods.global_local import MOST
-from dale.methods.history import Ledger, Rounding
-from dale.methods.inputs import Inputs
-from dale.methods.memory import Memory
-from dale.methods.noise import Noise, least_mean
-from dale.methods.observations import believable
-from dale.minima import shown_minima
-from dale.seeding import check_seed, generator
-from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
-from dale.store import Event, Kind, Store, open_store, problem_of, replayed
-from dale.threads import one_blas_thread
-from dale.trial import Evaluation, Params, Reason, Result, Source, State, Trial, describe_point, shown
-from dale.untried import Untried
-from dale.values import check_constraints, check_noise, check_tolerance, check_value
+from dale.history.evaluation import Evaluation, check_constraints, check_noise, check_tolerance, check_value
+from dale.history.history import Ledger
+from dale.history.minima import shown_minima
+from dale.history.noise import Noise, least_mean
+from dale.history.outliers import MAX_OBSERVATIONS, believable
+from dale.history.reason import Reason, Source
+from dale.history.result import Result
+from dale.history.seeding import check_seed, generator
+from dale.history.trial import State, Trial
+from dale.methods.base import Memory, Method
+from dale.space.allowed_set import Inputs
+from dale.space.constraints import Constraints, as_constraints
+from dale.space.domain import Rounding, Untried
+from dale.space.point import Params, describe_point, shown
+from dale.space.space import Space, as_space
+from dale.space.table import points_of, rows_of, values_of
+from dale.store.events import Event, Kind, replayed
+from dale.store.problem import problem_of
+from dale.store.store import Store, open_store
 
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
@@ -80,7 +86,7 @@ class Optimizer:
         seed = None if seed is None else check_seed(seed)
         if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
-        self.method: Method = method if method is not None else default()
+        self.method: Method = method if method is not None else methods.default()
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = check_noise(None if noise == "auto" else noise)
@@ -382,9 +388,9 @@ class Optimizer:
         best = min((t for t in self._told() if t.feasible), key=_value, default=None)
         if best is None:
             return Incumbent(None, None, 0.0)
-        history = believable(self._ledger.history(), MOST)
+        history = believable(self._ledger.history(), MAX_OBSERVATIONS)
         noise = Noise.of(history)
-        noisy = least_mean(history, noise, MOST) if noise.modelled else None
+        noisy = least_mean(history, noise, MAX_OBSERVATIONS) if noise.modelled else None
         if noisy is None:
             return Incumbent(best, best.value, noise.level)
         return Incumbent(self._ledger.trials[noisy[0]], *noisy[1:])
@@ -402,7 +408,7 @@ class Optimizer:
             if failed is not None:
                 return self._ask_again(failed)
             history = self._ledger.history()
-            noisy = bool(history.told.any()) and Noise.of(believable(history, MOST)).modelled
+            noisy = bool(history.told.any()) and Noise.of(believable(history, MAX_OBSERVATIONS)).modelled
             seen = history.pending if noisy else np.vstack([history.X, history.pending])  # noisy ones are repeated
             self._untried.check(seen)
             point, reason = self.method.propose(history, self.seed, self._memory)

@@ -7,7 +7,7 @@ import sys
 import time
 from types import TracebackType
 
-from dale.trial import Trial
+from dale.history.trial import Trial
 
 BAR = 20  # characters
 EVERY = 0.1  # seconds between two updates

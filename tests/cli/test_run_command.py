@@ -16,7 +16,7 @@ from ways import wait_until_gone
 
 import dale
 from dale.cli import main
-from dale.trial import State
+from dale.history.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 KILLS = 20 if FULL else 2

@@ -12,7 +12,7 @@ import pytest
 from ways import BOX, Counted, Random, bowl, points_of
 
 import dale
-from dale.trial import State
+from dale.history.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 

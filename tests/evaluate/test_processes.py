@@ -15,7 +15,7 @@ from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, 
 
 import dale
 import dale.evaluate.process as process
-from dale.trial import State
+from dale.history.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 pytestmark = [

@@ -12,8 +12,8 @@ import pytest
 from ways import BOX, Random, bowl, is_alive
 
 import dale
-from dale.evaluate import Signals
-from dale.trial import State
+from dale.evaluate.signals import Signals
+from dale.history.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 REPETITIONS = 50 if FULL else 4

@@ -8,7 +8,7 @@ import pytest
 from ways import BOX, FORK_WARNING, WAYS, Counted, Random, arguments, bowl, points_of
 
 import dale
-from dale.trial import State
+from dale.history.trial import State
 
 pytestmark = pytest.mark.filterwarnings(FORK_WARNING)
 each_way = pytest.mark.parametrize("way", WAYS)

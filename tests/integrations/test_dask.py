@@ -19,8 +19,8 @@ from clusters import commands, free_port, on_the_scheduler, processes, shared, t
 from ways import BOX, Counted, Random, bowl, points_of
 
 import dale
+from dale.history.trial import State
 from dale.integrations.dask import executor
-from dale.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

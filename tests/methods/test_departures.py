@@ -7,18 +7,22 @@ import pytest
 
 import dale
 import reference
-from dale.acquisition import log_expected_improvement
-from dale.bench.functions import get
-from dale.gp import GrowingFactor, Posterior
-from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, length_scale_floor
-from dale.methods import History, bayes
-from dale.methods.bayes import POINT_GRAIN, VALUE_GRAIN, View
-from dale.methods.standardise import Scale
-from dale.regions import find_regions, local_minima
-from dale.regions.identify import RegionFinder, Verdict
-from dale.seeding import generator
-from dale.trial import Source
+from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.history.history import History
+from dale.history.minima import local_minima
+from dale.history.reason import Source
+from dale.history.seeding import generator
+from dale.methods import bayesian_optimization as bayes
+from dale.methods.bayesian_optimization import View
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.floor import length_scale_floor
+from dale.methods.region_identification import RegionFinder, Verdict, find_regions
+from dale.models.cholesky import GrowingFactor
+from dale.models.gaussian_process import Posterior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.preprocessing import POINT_GRAIN, VALUE_GRAIN
+from dale.models.transforms import Scale
+from dale_bench.functions import get
 
 
 def view_of(optimizer, method=None):

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import dale
-from dale.bench.functions import get
-from dale.methods.history import History
+from dale.history.history import History
+from dale.history.reason import Source
+from dale.history.trial import State
+from dale.methods.base import Memory
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
-from dale.methods.memory import Memory
-from dale.trial import Source, State
+from dale_bench.functions import get
 
 
 def run(fun, space, budget, *, seed=0, method=None):

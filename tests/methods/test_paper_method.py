@@ -7,9 +7,10 @@ import pytest
 
 import dale
 import reference
-from dale.bench.functions import get
-from dale.regions import find_regions
-from dale.trial import Source
+from dale.acquisition.confidence_bound import lower_confidence_bound
+from dale.history.reason import Source
+from dale.methods.region_identification import RegionFinder, find_regions
+from dale_bench.functions import get
 
 
 def run(fun, space, budget, seed, method=None):
@@ -79,7 +80,7 @@ def test_the_length_scale_never_falls_below_the_floor():
     scales = [t.reason.length_scale for t in history[3:]]
     for n, (old, new) in enumerate(itertools.pairwise(scales), start=4):
         assert new <= old
-        assert new >= min(old, dale.length_scale.length_scale_floor(n, 3)) * (1 - 1e-12)
+        assert new >= min(old, dale.methods.length_scale.length_scale_floor(n, 3)) * (1 - 1e-12)
 
 
 def test_the_design_is_a_latin_hypercube_of_three():
@@ -114,7 +115,7 @@ def test_a_pending_minimum_is_not_proposed_again():
 
 
 def test_methods_are_made_of_parts():
-    fixed = dale.methods.ei(dale.length_scale.Fixed(0.3))
+    fixed = dale.methods.ei(dale.methods.length_scale.Fixed(0.3))
     optimizer = run(get("branin").fun, get("branin").bounds, 10, 0, fixed)
     assert {t.reason.length_scale for t in optimizer.history[3:]} == {0.3}
     assert {t.reason.source for t in optimizer.history[3:]} == {Source.GLOBAL}
@@ -126,8 +127,8 @@ def test_methods_are_made_of_parts():
         dale.methods.default(),
         dale.methods.ei(),
         dale.methods.lcb(),
-        dale.methods.ei(dale.length_scale.LeaveOneOut()),
-        dale.methods.ei(dale.length_scale.AlphaRatio()),
+        dale.methods.ei(dale.methods.length_scale.LeaveOneOut()),
+        dale.methods.ei(dale.methods.length_scale.AlphaRatio()),
     ],
     ids=["default", "ei", "lcb", "ei-loo", "ei-ar"],
 )
@@ -142,12 +143,10 @@ def test_every_method_beats_random_search(method):
 
 def test_alpha_ratio_needs_the_logarithm_of_a_promise():
     with pytest.raises(ValueError, match="AlphaRatio compares logarithms"):
-        dale.methods.lcb(dale.length_scale.AlphaRatio())
+        dale.methods.lcb(dale.methods.length_scale.AlphaRatio())
     with pytest.raises(TypeError, match=r"length_scale must be a policy such as .*, got 0\.3"):
         dale.methods.ei(0.3)
     with pytest.raises(ValueError, match="a region promises log EI"):
-        dale.methods.BayesianOptimization(
-            dale.length_scale.Fixed(1.0), dale.regions.RegionFinder(), dale.acquisition.lower_confidence_bound
-        )
+        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), RegionFinder(), lower_confidence_bound)
     with pytest.raises(ValueError, match="initial"):
-        dale.methods.BayesianOptimization(dale.length_scale.Fixed(1.0), None, initial=0)
+        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), None, initial=0)

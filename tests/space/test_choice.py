@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dale import Choice, SpaceError
-from dale.kernels import SquaredExponential
+from dale.models.kernels.squared_exponential import SquaredExponential
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.text(max_size=3) | st.just(math.nan)
 values = scalars | st.lists(st.integers(0, 2), max_size=2) | st.tuples(st.integers(0, 2), st.text(max_size=1))

@@ -13,11 +13,11 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 from store_runs import BOUNDS, Uniform, same, same_runs, valley
 
 import dale
-from dale.store import place
-from dale.store.plain import StandIn, as_json, plain, restored
+from dale.history.reason import ClosedRegion, LocalStep, Source
+from dale.store import location as place
+from dale.store.codec import StandIn, as_json, plain, restored
+from dale.store.events import reason_data, reason_from
 from dale.store.problem import differences, problem_of, space_data, space_from
-from dale.store.trials import reason_data, reason_from
-from dale.trial import ClosedRegion, LocalStep, Source
 
 HOSTILE = ["'; DROP TABLE trials;--", '"', "a\0b", "\ud800", "=1+1", "<script>", "ü\n\t", "", "%s{}", "../x", "NULL"]
 

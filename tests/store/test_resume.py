@@ -10,7 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley, without_store
 
 import dale
-from dale.trial import State
+from dale.history.trial import State
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),

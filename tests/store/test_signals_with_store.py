@@ -10,7 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley, without_store
 
 import dale
-from dale.trial import State
+from dale.history.trial import State
 
 REPETITIONS = 50 if FULL else 4
 

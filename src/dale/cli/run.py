@@ -13,12 +13,13 @@ from typing import Any
 
 import dale
 from dale import methods
-from dale.cli import INTERRUPTED, printable
+from dale.cli.main import INTERRUPTED, printable
 from dale.evaluate.command import beside
+from dale.history.result import Result
+from dale.history.trial import State
 from dale.minimize import BROKEN, STOPPED, minimize
-from dale.space import Space
-from dale.trial import Result, State
-from dale.view.text import last_line
+from dale.space.space import Space
+from dale.view.summary import last_line
 
 STORE = "run.db"
 NOTHING = 1  # exit status: there is no result, or no more could be evaluated
@@ -200,7 +201,7 @@ def _executor(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from dale.integrations.dask import executor  # Dask is an extra
+    from dale.integrations.dask import executor
 
     with executor(address) as workers:
         yield workers

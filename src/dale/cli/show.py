@@ -12,10 +12,11 @@ from statistics import median
 from typing import Any
 
 import dale
-from dale.cli import printable
+from dale.cli.main import printable
 from dale.evaluate.command import beside
-from dale.trial import State, Trial, describe_point
-from dale.view.text import last_line
+from dale.history.trial import State, Trial
+from dale.space.point import describe_point
+from dale.view.summary import last_line
 
 BEST, FAILURES = 5, 5  # how many are listed
 WIDTH = 160  # characters of a line, so that one long option does not hide the rest

@@ -28,7 +28,8 @@ from typing import Any
 
 from dale.evaluate.evaluator import POLL
 from dale.evaluate.outcome import Numbered, Objective, Outcome, call, copied
-from dale.trial import Trial, shown
+from dale.history.trial import Trial
+from dale.space.point import shown
 
 GRACE = 5.0  # seconds for a process to go by itself, after its value was read or after SIGTERM; then it is killed
 START = 60.0  # seconds for a process to begin, where evaluations have a time limit

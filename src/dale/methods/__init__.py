@@ -3,14 +3,18 @@
 dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
 """
 
-from dale.acquisition import AcquisitionFunction, log_expected_improvement, lower_confidence_bound
-from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
-from dale.methods.bayes import BayesianOptimization
-from dale.methods.global_local import GlobalLocal
-from dale.methods.history import History
+from dale.acquisition.base import AcquisitionFunction
+from dale.acquisition.confidence_bound import lower_confidence_bound
+from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.history.history import History
+from dale.methods.base import Method, Proposal
+from dale.methods.bayesian_optimization import BayesianOptimization
+from dale.methods.default.method import GlobalLocal
 from dale.methods.imgpo import IMGPO
-from dale.methods.method import Method, Proposal
-from dale.regions import RegionFinder
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
+from dale.methods.length_scale.policy import LengthScalePolicy
+from dale.methods.region_identification import RegionFinder
 
 __all__ = [
     "IMGPO",

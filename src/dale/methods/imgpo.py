@@ -46,19 +46,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
-from dale.design import far_from
-from dale.gp import Factor, Posterior, Prior, log_marginal_likelihood
-from dale.gp.posterior import LEAST_VARIANCE, UNKNOWN
-from dale.kernels import Matern52
-from dale.length_scale.policy import GRID, best_of
-from dale.methods.history import History
-from dale.methods.memory import Memory
-from dale.methods.method import Proposal
-from dale.methods.observations import rounded
-from dale.methods.standardise import Scale
-from dale.seeding import generator
-from dale.trial import Reason, Source
+from dale._arrays import Matrix, Vector
+from dale.history.history import History
+from dale.history.reason import Reason, Source
+from dale.history.seeding import generator
+from dale.methods.base import Memory, Proposal
+from dale.models.cholesky import Factor
+from dale.models.gaussian_process import LEAST_VARIANCE, UNKNOWN, Posterior, Prior
+from dale.models.kernels.matern import Matern52
+from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
+from dale.models.preprocessing import rounded
+from dale.models.transforms import Scale
+from dale.optim.sampling import far_from
 
 ETA = 0.05  # this and the next three are the reference's
 DEEPEST_LOOK = 4  # Xi_max

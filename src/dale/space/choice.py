@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import cell, middle, middles
-from dale.space.conditional import CanBeConditional
+from dale.space.grid import cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
 APART = 0.5  # distance between two options in the cube
 LOW, HIGH = 0.5 - APART / math.sqrt(8), 0.5 + APART / math.sqrt(8)

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.float import Float
 from dale.space.int import Int
+from dale.space.point import Params
 from dale.space.space import Space
-from dale.trial import Params
 
 ROUNDING = 1e-13  # of the terms of a sum: how much its order may matter, with much to spare
 WANTED = (

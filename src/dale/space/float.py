@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import cell, middle, middles
-from dale.space.conditional import CanBeConditional
-from dale.space.steps import Steps
+from dale.space.grid import Steps, cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
 
 @dataclass(frozen=True)

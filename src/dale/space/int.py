@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import MOST, cell, middle, middles
-from dale.space.conditional import CanBeConditional
+from dale.space.grid import MOST, cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
 LARGEST = 2**53  # beyond, a float64 cannot tell neighbours apart
 LARGEST_LOG = 2**44  # beyond, their places on a logarithmic scale could not be told apart

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds
 
-from dale.arrays import Matrix, Vector, frozen
+from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
-from dale.space.conditional import Conditional, described
 from dale.space.conditions import REST, Conditions, checked, inactive
-from dale.space.counting import groups
+from dale.space.convert import as_parameter, configuration, is_sequence, is_several
+from dale.space.enumeration import groups
 from dale.space.float import Float
 from dale.space.int import Int
-from dale.space.parameter import Parameter
-from dale.space.reading import as_parameter, configuration, is_sequence, is_several
-from dale.trial import NamedParams, Params
+from dale.space.parameter import Conditional, Parameter, described
+from dale.space.point import NamedParams, Params
 
 
 class Space:
@@ -64,7 +63,7 @@ class Space:
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
         """A space from a TOML file, a table for each parameter; docs/problems.md has the keys."""
-        from dale.space.toml import parameters_of  # few runs need it
+        from dale.space.toml import parameters_of
 
         parameters = parameters_of(path)
         try:

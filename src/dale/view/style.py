@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dale.arrays import Matrix
-from dale.trial import Source
+from dale._arrays import Matrix
+from dale.history.reason import Source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

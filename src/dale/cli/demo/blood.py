@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale.cli.demo.problem import Problem
-from dale.space import Float, Space
-from dale.trial import Result, Source, describe_point
-from dale.view import convergence_figure, slices_figure
+from dale.history.reason import Source
+from dale.history.result import Result
+from dale.space.float import Float
+from dale.space.point import describe_point
+from dale.space.space import Space
+from dale.view.plot import convergence_figure, slices_figure
 from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, TITLE, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
