@@ -6,7 +6,7 @@ import pytest
 
 import dale
 from dale.history.reason import Source
-from dale.history.trial import State
+from dale.history.trial import TrialState
 from told_runs import BOX, bowl, told
 
 
@@ -17,7 +17,7 @@ class TestAskedAgain:
         optimizer = told(7)
         trial = optimizer.ask()
         failed = optimizer.fail(trial, "the node died", retry=True)
-        assert (failed.state, failed.error, failed.retry) == (State.FAILED, "the node died", True)
+        assert (failed.state, failed.error, failed.retry) == (TrialState.FAILED, "the node died", True)
         again = optimizer.ask()
         assert again.id == trial.id + 1
         assert again.point.tolist() == trial.point.tolist()
@@ -69,7 +69,7 @@ class TestAskedAgain:
         trial = optimizer.ask()
         optimizer.fail(trial, "no answer", retry=True)
         late = optimizer.tell(trial, 3.0)
-        assert (late.state, late.value, late.retry, late.error) == (State.TOLD, 3.0, False, None)
+        assert (late.state, late.value, late.retry, late.error) == (TrialState.COMPLETE, 3.0, False, None)
         assert optimizer.ask().reason.again is None
 
     def test_failed_after_all(self):
@@ -93,8 +93,8 @@ class TestAskedAgain:
         trial = optimizer.ask(at=[0.5, 0.1])
         optimizer.fail(trial, retry=True)
         again = optimizer.ask()
-        assert (again.reason.source, again.x.tolist()) == (Source.GIVEN, [0.5, 0.1])
-        assert optimizer.ask().reason.source is Source.DESIGN
+        assert (again.reason.source, again.x.tolist()) == (Source.USER, [0.5, 0.1])
+        assert optimizer.ask().reason.source is Source.INITIAL_DESIGN
 
     def test_retry_is_true_or_false(self):
         optimizer = told(4)

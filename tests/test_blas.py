@@ -114,7 +114,7 @@ class TestTheRealLibraries:
                 seen.append(numbers())
                 if len(seen) == 3:
                     raise RuntimeError("no more")
-                return Proposal(np.array([0.2 * len(seen)]), Reason(Source.EXPLORE))
+                return Proposal(np.array([0.2 * len(seen)]), Reason(Source.SPACE_FILLING))
 
         seen = []
         optimizer = dale.Optimizer([(0, 1)], seed=0, method=Reads())

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.history.trial import State
+from dale.history.trial import TrialState
 from dale.view.summary import summary
 
 
@@ -129,7 +129,7 @@ class TestPointsOfTheUsers:
     def test_what_is_known_is_a_fact_but_not_the_best(self):
         optimizer = dale.Optimizer(UNIT, seed=0, constraints=self.constraint)
         known = optimizer.add([0.7, 0.2], -100.0)
-        assert known.state is State.TOLD
+        assert known.state is TrialState.COMPLETE
         assert not known.allowed
         assert not known.feasible
         assert optimizer.best is None
@@ -163,9 +163,9 @@ class TestEarlierData:
         table = {**self.COLUMNS, "error": [0.1, None, 0.2]}
         trials = optimizer.add_all(table, noise="error", constraints=["stress"])
         assert [(t.state, t.noise, t.constraints) for t in trials] == [
-            (State.TOLD, 0.1, (0.3,)),
-            (State.TOLD, None, (-1.0,)),
-            (State.FAILED, None, ()),  # what has no constraint is of no use
+            (TrialState.COMPLETE, 0.1, (0.3,)),
+            (TrialState.COMPLETE, None, (-1.0,)),
+            (TrialState.FAILED, None, ()),  # what has no constraint is of no use
         ]
         assert optimizer.best.value == 1.0
         optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
@@ -196,7 +196,7 @@ class TestEarlierData:
     def test_it_may_be_what_the_objective_returned(self):
         X = [[0.2, 0.5], [0.9, 0.9], [0.1, 0.1]]
         result = dale.minimize(gramacy, UNIT, budget=6, seed=0, x0=X, y0=[gramacy(x) for x in X])
-        assert all(t.state is State.TOLD and len(t.constraints) == 2 for t in result.history)
+        assert all(t.state is TrialState.COMPLETE and len(t.constraints) == 2 for t in result.history)
 
 
 def test_an_evaluation_is_told_as_a_whole_or_in_parts():
@@ -212,7 +212,7 @@ def test_a_changed_number_of_constraints_is_the_reason_of_a_failure():
     result = dale.minimize(
         lambda x: 5.0 if x[0] < 0.3 else dale.Evaluation(x[0], constraints=[0.5 - x[0]]), [(0, 1)], budget=8, seed=1
     )
-    failed = [t for t in result.history if t.state is State.FAILED]
+    failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert failed
     assert all(t.error.startswith("the objective returned 5.0: wanted 1 constraints") for t in failed)
 
@@ -304,7 +304,7 @@ class TestBlackBox:
         result = dale.minimize(brittle, UNIT, budget=20, seed=0)
         assert result.success
         assert result.fun < 1.2
-        assert any(t.state is State.FAILED for t in result.history) or min(t.x[0] for t in result.history) >= 0.2
+        assert any(t.state is TrialState.FAILED for t in result.history) or min(t.x[0] for t in result.history) >= 0.2
 
     def test_scales_of_constraints_do_not_matter(self):
         def scaled(x):
@@ -344,6 +344,6 @@ class TestOtherMethods:
         trial = optimizer.ask()
         with pytest.raises(TypeError, match="takes no constraints"):
             optimizer.tell(trial, 1.0, constraints=[0.5])
-        assert optimizer.history[0].state is State.PENDING
+        assert optimizer.history[0].state is TrialState.PENDING
         with pytest.raises(TypeError, match="takes no constraints"):
             dale.minimize(gramacy, UNIT, budget=5, method=method)

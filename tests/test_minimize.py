@@ -8,7 +8,7 @@ from scipy.optimize import Bounds, OptimizeResult
 import dale
 import dale.minimize
 from dale.history.reason import Source
-from dale.history.trial import State
+from dale.history.trial import TrialState
 
 BOX = [(-2, 2), (-2, 2)]
 
@@ -269,7 +269,7 @@ def test_failed_evaluations_do_not_end_the_run(bad):
         return bowl(x)
 
     result = dale.minimize(sometimes, BOX, budget=12, seed=0)
-    failed = [t for t in result.history if t.state is State.FAILED]
+    failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert len(failed) == 4
     said = "solver diverged" if isinstance(bad, str) and bad == "raise" else f"returned {bad!r}"
     assert all(said in t.error for t in failed)
@@ -331,8 +331,8 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
     assert len(calls) == 4
     assert len(result.func_vals) == 7
     assert result.nfev == 4
-    assert [t.reason.source for t in result.history[:3]] == [Source.KNOWN] * 3
-    assert Source.DESIGN not in {t.reason.source for t in result.history}
+    assert [t.reason.source for t in result.history[:3]] == [Source.ADDED] * 3
+    assert Source.INITIAL_DESIGN not in {t.reason.source for t in result.history}
 
 
 def test_x0_may_be_a_file(tmp_path):
@@ -419,7 +419,7 @@ class TestSeveralObjectives:
             optimizer.tell(trial, values)
         with pytest.raises(TypeError, match=self.WORDS):
             optimizer.add([0, 0], values)
-        assert [t.state for t in optimizer.history] == [State.PENDING]
+        assert [t.state for t in optimizer.history] == [TrialState.PENDING]
 
 
 def test_progress_is_silent_unless_wanted(capsys):

@@ -9,8 +9,8 @@ import pytest
 import dale
 from dale.history.history import History
 from dale.history.reason import Source
-from dale.history.trial import State
-from dale.methods.base import Memory
+from dale.history.trial import TrialState
+from dale.methods.base import Cache
 from dale_bench.functions import get
 from told_runs import BOX, bowl, points, told
 
@@ -36,7 +36,7 @@ def test_same_seed_in_a_fresh_process_and_global_random_state_untouched():
 
 def proposed_afresh(optimizer, trials):
     """What its method proposes after these trials if it remembers nothing."""
-    point, reason = optimizer.method.propose(History.of(trials, optimizer.space.dimension), optimizer.seed, Memory())
+    point, reason = optimizer.method.propose(History.of(trials, optimizer.space.dimension), optimizer.seed, Cache())
     return optimizer.space.snap(point).tolist(), reason
 
 
@@ -56,7 +56,7 @@ def test_what_is_remembered_does_not_show(method, seed):
     rng = np.random.default_rng(seed)
     optimizer, seen = dale.Optimizer(BOX, seed=seed, method=method()), set()
     while len(optimizer.history) < 24:
-        open_ones = [t for t in optimizer.history if t.state is not State.TOLD]
+        open_ones = [t for t in optimizer.history if t.state is not TrialState.COMPLETE]
         what = rng.choice(["ask", "ask", "tell", "tell", "tell", "fail", "retry", "add"])
         if what == "ask":
             while (trial := optimizer.ask()).reason.again is not None:
@@ -70,10 +70,10 @@ def test_what_is_remembered_does_not_show(method, seed):
             trial = open_ones[rng.integers(len(open_ones))]
             if what == "tell":
                 optimizer.tell(trial, bowl(trial.x))
-            elif trial.state is State.PENDING:
+            elif trial.state is TrialState.PENDING:
                 optimizer.fail(trial, "not now", retry=what == "retry")
     assert Source.GLOBAL in seen
-    assert Source.REGION in seen or method not in (dale.methods.default, dale.methods.paper)
+    assert Source.LOCAL in seen or method not in (dale.methods.default, dale.methods.paper)
 
 
 def test_the_order_of_the_tells_does_not_show():
@@ -96,7 +96,7 @@ def test_eight_asks_without_a_tell_are_eight_different_points(n_told):
     assert len(trials) == 8
     assert distance.min() > 1e-6
     assert len({t.point.tobytes() for t in optimizer.history}) == n_told + 8
-    assert {t.state for t in trials} == {State.PENDING}
+    assert {t.state for t in trials} == {TrialState.PENDING}
 
 
 def test_points_are_within_the_bounds_and_read_only():
@@ -116,7 +116,7 @@ def test_named_parameters():
     optimizer.tell(trial.id, 1.0)
     optimizer.add({"width": 2.0, "rate": 0.1}, 0.5)
     assert optimizer.best.params == {"rate": pytest.approx(0.1), "width": 2.0}
-    assert optimizer.best.reason.source is Source.KNOWN
+    assert optimizer.best.reason.source is Source.ADDED
     with pytest.raises(TypeError, match="cannot be changed"):
         trial.params["rate"] = 1.0
     assert pickle.loads(pickle.dumps(trial.params)) == trial.params
@@ -168,7 +168,7 @@ def test_a_failed_trial_is_kept_and_its_neighbourhood_avoided():
     optimizer = told(6)
     trial = optimizer.ask()
     failed = optimizer.fail(trial, "diverged")
-    assert (failed.state, failed.error, failed.value) == (State.FAILED, "diverged", None)
+    assert (failed.state, failed.error, failed.value) == (TrialState.FAILED, "diverged", None)
     for _ in range(5):
         new = optimizer.ask()
         assert np.linalg.norm(new.point - trial.point) > 1e-3
@@ -188,7 +188,7 @@ def test_a_failed_minimum_of_a_region_is_not_asked_again():
 
     for seed in range(3):
         result = dale.minimize(fragile, [(0, 1)] * 2, budget=25, seed=seed)
-        failed = [t for t in result.history if t.state is State.FAILED]
+        failed = [t for t in result.history if t.state is TrialState.FAILED]
         assert 1 <= len(failed) <= 3
         distances = [np.linalg.norm(a.point - b.point) for a in failed for b in result.history if a is not b]
         assert min(distances) > 1e-6
@@ -200,7 +200,7 @@ def test_one_point_with_two_values_does_not_blow_up_the_model():
     again = optimizer.history[3]
     optimizer.add(again.x, again.value + 0.01)
     after = optimizer.ask()
-    assert after.reason.spread < 10 * max(before.reason.spread, 1.0)
+    assert after.reason.std < 10 * max(before.reason.std, 1.0)
     assert sum(np.array_equal(t.x, again.x) for t in optimizer.history) == 2
 
 
@@ -208,7 +208,7 @@ def test_a_failure_beside_a_value_does_not_count():
     optimizer = told(8)
     trial = optimizer.ask(at=optimizer.history[2].x)
     optimizer.fail(trial, "the machine's fault")
-    assert optimizer.ask().reason.spread < 100
+    assert optimizer.ask().reason.std < 100
 
 
 def test_one_huge_value_makes_nothing_converged():
@@ -366,7 +366,7 @@ def test_a_minimum_where_a_local_model_has_converged_is_as_fine_as_the_values():
     assert closed
     first = optimizer.result().local_minima[0]
     assert first.converged
-    assert first.fun == optimizer.history[closed[0].centre].value == pytest.approx(branin.minimum, abs=1e-10)
+    assert first.fun == optimizer.history[closed[0].center].value == pytest.approx(branin.minimum, abs=1e-10)
     assert first.error < 1e-10
 
 

@@ -7,11 +7,11 @@ import pytest
 
 import dale
 from dale.history.reason import Reason, Source
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.progress import Progress
 
 POINT = np.array([0.5])
-TRIAL = Trial(0, POINT, POINT, POINT, Reason(Source.DESIGN), State.TOLD, 1.25)
+TRIAL = Trial(0, POINT, POINT, POINT, Reason(Source.INITIAL_DESIGN), TrialState.COMPLETE, 1.25)
 
 
 def test_silent_when_not_shown(capsys):

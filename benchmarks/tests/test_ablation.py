@@ -47,9 +47,9 @@ class TestNames:
         assert made.error is None
         assert made.regret == runner.run(runner.Job("quad2", "lcb", 0, 6)).regret
 
-    def test_the_functions_exist_and_neither_centre_nor_axes_help(self):
+    def test_the_functions_exist_and_neither_center_nor_axes_help(self):
         assert len(set(ABLATION_FUNCTIONS)) == len(ABLATION_FUNCTIONS) >= 12
-        assert not any(get(name).centred for name in ABLATION_FUNCTIONS)
+        assert not any(get(name).centerd for name in ABLATION_FUNCTIONS)
         assert {get(name).smooth for name in ABLATION_FUNCTIONS} == {True, False}
 
 

@@ -12,9 +12,9 @@ from dale_bench.paper.plan import CLAIMS, FIG_3, Claim, judge
 RNG = np.random.default_rng(0)
 
 
-def runs(level, n=16, budget=20, spread=0.1):
+def runs(level, n=16, budget=20, std=0.1):
     """Regrets that fall by a decade every five evaluations from 10^level, with a little noise between runs."""
-    start = level + spread * RNG.standard_normal((n, 1))
+    start = level + std * RNG.standard_normal((n, 1))
     return 10.0 ** (start - np.arange(budget) / 5)
 
 
@@ -178,8 +178,8 @@ class TestClaims:
         assert self.verdict(runs(1), runs(0), "equal") == "contradicted"
 
     def test_steadier(self):
-        assert self.verdict(runs(0, spread=0.1), runs(0, spread=1), "steadier") == "confirmed"
-        assert self.verdict(runs(0, spread=1), runs(0, spread=0.1), "steadier") == "contradicted"
+        assert self.verdict(runs(0, std=0.1), runs(0, std=1), "steadier") == "confirmed"
+        assert self.verdict(runs(0, std=1), runs(0, std=0.1), "steadier") == "contradicted"
         assert self.verdict(runs(0), runs(0), "steadier") == "not confirmed"
 
     def test_without_runs(self):

@@ -110,7 +110,7 @@ class TestEveryPeer:
         assert peer.name == name
         assert peer.peer
         assert peer.label
-        assert peer.starts_at_centre == (name == "direct")
+        assert peer.starts_at_center == (name == "direct")
 
     def test_versions(self, name):
         peer = installed(name)
@@ -134,7 +134,7 @@ def test_cobyqa_goes_on_from_other_starts():
     assert np.flatnonzero(values > 1).max() > 100
 
 
-def test_direct_begins_at_the_centre():
+def test_direct_begins_at_the_center():
     assert np.array_equal(run(PEERS["direct"], Recording("hart3", 3)).points[0], [0.5, 0.5, 0.5])
 
 
@@ -272,8 +272,8 @@ class TestEntropySearch:
         def hill(U):
             return -((U[:, 0] - 0.3) ** 2).sum(-1)
 
-        def slope(U):
+        def gradient(U):
             return U[:, 0].sum(-1)
 
         np.testing.assert_allclose(entropy_search._climb(hill, starts), 0.3, atol=1e-3)
-        np.testing.assert_allclose(entropy_search._climb(slope, starts), 1.0)
+        np.testing.assert_allclose(entropy_search._climb(gradient, starts), 1.0)

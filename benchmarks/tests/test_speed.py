@@ -64,7 +64,7 @@ class TestObservations:
     def test_n_are_told_and_the_last_are_proposals(self, d):
         optimizer = observations.observed(15, d, seed=1)
         sources = [trial.reason.source for trial in optimizer.history]
-        assert [s is Source.KNOWN for s in sources] == [True] * 10 + [False] * 5
+        assert [s is Source.ADDED for s in sources] == [True] * 10 + [False] * 5
         X, y = observations.data(optimizer)
         assert X.shape == (15, d)
         assert y.tolist() == [observations.objective(d, 1).on_cube()(u) for u in X]

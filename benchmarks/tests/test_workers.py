@@ -12,7 +12,7 @@ from dale import methods
 from dale.cli import main
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Memory, Proposal
+from dale.methods.base import Cache, Proposal
 from dale.optimizer import Optimizer
 from dale_bench.speed.observations import objective
 from dale_bench.workers import report
@@ -137,9 +137,9 @@ class Seen:
         self.histories = []
 
     def propose(self, history, seed, memory):
-        assert isinstance(memory, Memory)
+        assert isinstance(memory, Cache)
         self.histories.append(history)
-        return Proposal(np.zeros(2), Reason(Source.DESIGN if len(history.y) < 2 else Source.GLOBAL))
+        return Proposal(np.zeros(2), Reason(Source.INITIAL_DESIGN if len(history.y) < 2 else Source.GLOBAL))
 
 
 class TestReplay:

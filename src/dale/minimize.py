@@ -20,11 +20,11 @@ from dale.evaluate.signals import Signals
 from dale.history.evaluation import Evaluation, are_several, check_positive, check_tolerance
 from dale.history.reason import Source
 from dale.history.result import Result
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.space.point import describe_point, shown
+from dale.space.point import format_point, shown
 from dale.space.space import as_space
 from dale.space.table import is_table, points_of, rows_of
 
@@ -271,10 +271,12 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     try:
         return optimizer.tell(trial, told)
     except StoreError as error:
-        error.add_note(f"Trial {trial.id} at {describe_point(trial.params)} gave {shown(value)}, which was not kept")
+        error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {shown(value)}, which was not kept")
         raise
     except (TypeError, ValueError) as error:
-        first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
+        first = not any(
+            t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history
+        )
         if first and (are_several(told.value) or isinstance(error, TrialError)):
             raise  # several objectives, or constraints that earlier data lack, seen at once: nothing is lost
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
@@ -285,7 +287,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
 
 def _is_evaluated(trial: Trial) -> bool:
     """Whether the objective has run on it, and not before this run."""
-    return trial.state is not State.PENDING and not trial.retry and trial.reason.source is not Source.KNOWN
+    return trial.state is not TrialState.PENDING and not trial.retry and trial.reason.source is not Source.ADDED
 
 
 def _check_budget(budget: Any) -> int:

@@ -23,17 +23,17 @@ from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.history.evaluation import Evaluation, check_constraints, check_noise, check_tolerance, check_value
 from dale.history.history import Ledger
 from dale.history.minima import shown_minima
-from dale.history.noise import Noise, least_mean
-from dale.history.outliers import MAX_OBSERVATIONS, believable
+from dale.history.noise import NoiseEstimate, lowest_posterior_mean
+from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
 from dale.history.seeding import check_seed, generator
-from dale.history.trial import State, Trial
-from dale.methods.base import Memory, Method
-from dale.space.allowed_set import Inputs
+from dale.history.trial import Trial, TrialState
+from dale.methods.base import Cache, Method
+from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Rounding, Untried
-from dale.space.point import Params, describe_point, shown
+from dale.space.point import Params, format_point, shown
 from dale.space.space import Space, as_space
 from dale.space.table import points_of, rows_of, values_of
 from dale.store.events import Event, Kind, replayed
@@ -42,7 +42,7 @@ from dale.store.store import Store, open_store
 
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
-NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
+NO_PROPOSAL = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
 MANY = 4096  # points of a larger one that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
@@ -118,7 +118,7 @@ class Optimizer:
         )
         for trial in trials:
             self._ledger.write(trial)
-        self._memory = Memory()
+        self._cache = Cache()
         self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
 
     @property
@@ -168,7 +168,7 @@ class Optimizer:
             at: A point of your own to evaluate instead of a proposal.
         """
         if n is None:
-            return self._ask() if at is None else self._give(at, Source.GIVEN)
+            return self._ask() if at is None else self._give(at, Source.USER)
         if isinstance(n, bool) or not isinstance(n, Integral):
             raise TypeError(f"n must be a positive integer or None, got {n!r}")
         if n < 1:
@@ -197,12 +197,12 @@ class Optimizer:
         with self.together():
             known = self._find(trial)
             told = self._check(value, noise, constraints)
-            if known.state is State.TOLD:
+            if known.state is TrialState.COMPLETE:
                 before = Evaluation(known.value, known.noise, known.constraints)
                 if before == told:
                     return known
                 raise TrialError(f"trial {known.id} was told {before!r} before, got {told!r}; nothing was changed")
-            return self._replace(known, state=State.TOLD, error=None, retry=False, **vars(told))
+            return self._replace(known, state=TrialState.COMPLETE, error=None, retry=False, **vars(told))
 
     def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
         """Record that a trial could not be evaluated; its neighbourhood is avoided from now on.
@@ -217,16 +217,16 @@ class Optimizer:
             raise TypeError(f"retry must be True or False, got {retry!r}")
         with self.together():
             known = self._find(trial)
-            if known.state is State.TOLD:
+            if known.state is TrialState.COMPLETE:
                 raise TrialError(
                     f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed"
                 )
-            return self._replace(known, state=State.FAILED, error=str(error), retry=bool(retry))
+            return self._replace(known, state=TrialState.FAILED, error=str(error), retry=bool(retry))
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
         with self.together():
-            return self._give(params, Source.KNOWN, self._check(value, noise, constraints))
+            return self._give(params, Source.ADDED, self._check(value, noise, constraints))
 
     def add_all(
         self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
@@ -274,7 +274,7 @@ class Optimizer:
     def _add(self, params: Params, point: Vector, told: Evaluation | None, why: str) -> Trial:
         """A trial at a known point: told, or failed where nothing was."""
         error = why if told is None else None
-        return self._record(params, point, Reason(Source.KNOWN), told, error, allowed=self._allows_params(params))
+        return self._record(params, point, Reason(Source.ADDED), told, error, allowed=self._allows_params(params))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -302,7 +302,9 @@ class Optimizer:
     @property
     def n_evaluated(self) -> int:
         """Number of trials told or failed, not counting values that were known before."""
-        return sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials)
+        return sum(
+            t.state is not TrialState.PENDING and t.reason.source is not Source.ADDED for t in self._ledger.trials
+        )
 
     @property
     def best(self) -> Trial | None:
@@ -329,7 +331,7 @@ class Optimizer:
         """
         tolerance = check_tolerance(tolerance)
         with one_blas_thread(), self._lock:
-            if self._ledger.to_ask_again() is not None or self._incumbent().noise > 0:
+            if self._ledger.next_retry() is not None or self._incumbent().noise > 0:
                 return False
             history = self._ledger.history()
             if self._untried.exhausted(np.vstack([history.X, history.pending])):
@@ -337,18 +339,18 @@ class Optimizer:
             if not self._calm(tolerance):
                 return False
             alone = dataclasses.replace(history, pending=np.empty((0, self.space.dimension)))
-            reason = self.method.propose(alone, self.seed, self._memory).reason
+            reason = self.method.propose(alone, self.seed, self._cache).reason
             return reason.source is Source.GLOBAL and _promises_less(reason, tolerance)
 
     def _calm(self, tolerance: float) -> bool:
         """Whether the last proposals promised less than the tolerance, and gained less."""
         left = CALM * self.space.dimension
         for trial in reversed(self._ledger.trials):
-            if trial.retry or trial.reason.source in (Source.KNOWN, Source.GIVEN):
+            if trial.retry or trial.reason.source in (Source.ADDED, Source.USER):
                 continue
             if not _promises_less(trial.reason, tolerance):
                 return False
-            left -= trial.reason.source is Source.GLOBAL and trial.state is State.TOLD
+            left -= trial.reason.source is Source.GLOBAL and trial.state is TrialState.COMPLETE
             if left == 0:
                 feasible = [t for t in self._told() if t.feasible]
                 before = min((_value(t) for t in feasible if t.id < trial.id), default=math.inf)
@@ -388,9 +390,9 @@ class Optimizer:
         best = min((t for t in self._told() if t.feasible), key=_value, default=None)
         if best is None:
             return Incumbent(None, None, 0.0)
-        history = believable(self._ledger.history(), MAX_OBSERVATIONS)
-        noise = Noise.of(history)
-        noisy = least_mean(history, noise, MAX_OBSERVATIONS) if noise.modelled else None
+        history = remove_outliers(self._ledger.history(), MAX_OBSERVATIONS)
+        noise = NoiseEstimate.of(history)
+        noisy = lowest_posterior_mean(history, noise, MAX_OBSERVATIONS) if noise.modelled else None
         if noisy is None:
             return Incumbent(best, best.value, noise.level)
         return Incumbent(self._ledger.trials[noisy[0]], *noisy[1:])
@@ -404,14 +406,14 @@ class Optimizer:
             left = self._left_behind()
             if left is not None:
                 return left
-            failed = self._ledger.to_ask_again()
+            failed = self._ledger.next_retry()
             if failed is not None:
                 return self._ask_again(failed)
             history = self._ledger.history()
-            noisy = bool(history.told.any()) and Noise.of(believable(history, MAX_OBSERVATIONS)).modelled
+            noisy = bool(history.told.any()) and NoiseEstimate.of(remove_outliers(history, MAX_OBSERVATIONS)).modelled
             seen = history.pending if noisy else np.vstack([history.X, history.pending])  # noisy ones are repeated
             self._untried.check(seen)
-            point, reason = self.method.propose(history, self.seed, self._memory)
+            point, reason = self.method.propose(history, self.seed, self._cache)
             point, reason = self._distinct(self.space.snap(point), reason, seen, history.n_asked)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
@@ -433,7 +435,7 @@ class Optimizer:
         What it said of the run stands where it was said: the regions that it closed are closed, and the length-scale
         is that of the last proposal, which may be another by now.
         """
-        source = Source.GIVEN if failed.reason.source is Source.KNOWN else failed.reason.source
+        source = Source.USER if failed.reason.source is Source.ADDED else failed.reason.source
         reason = dataclasses.replace(
             failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
         )
@@ -443,9 +445,9 @@ class Optimizer:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, point = self.space.read(params)
         allowed = self._allows_params(checked)
-        if not allowed and source is Source.GIVEN:
+        if not allowed and source is Source.USER:
             raise SpaceError(
-                f"the constraints do not allow {describe_point(checked)}; leave the point out, or tell what is known "
+                f"the constraints do not allow {format_point(checked)}; leave the point out, or tell what is known "
                 "there with add(params, value)"
             )
         return self._record(checked, point, Reason(source), told, allowed=allowed)
@@ -456,17 +458,17 @@ class Optimizer:
             return point, reason
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
         # that floats have no room for.
-        source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
-        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
+        source = reason.source if reason.source is Source.REPLICATE else Source.SPACE_FILLING
+        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, std=None, region=None)
         return self._untried.another(seen, generator(self.seed, n_asked)), reason
 
-    def _inputs(self) -> Inputs | None:
+    def _inputs(self) -> AllowedSet | None:
         """What the constraints on the inputs allow, in the cube."""
         known = self.constraints
         if known is None:
             return None
         with one_blas_thread():
-            return Inputs.of(
+            return AllowedSet.of(
                 known.allowed, known.margins, lambda: known.flat, self.space.dimension, lambda: known.trouble
             )
 
@@ -493,12 +495,12 @@ class Optimizer:
         allowed: bool = True,
     ) -> Trial:
         """A new trial: pending, or with what is known of it."""
-        state = State.TOLD if told is not None else State.PENDING if error is None else State.FAILED
+        state = TrialState.COMPLETE if told is not None else TrialState.PENDING if error is None else TrialState.FAILED
         with self.together():
             x, number = self.space.as_array(params), len(self._ledger.trials)
             trial = Trial(number, params, x, point, reason, state, error=error, allowed=allowed)
             trial = trial if told is None else dataclasses.replace(trial, **vars(told))
-            self._write(Kind.ASK if state is State.PENDING else Kind.ADD, trial)
+            self._write(Kind.ASK if state is TrialState.PENDING else Kind.ADD, trial)
         return trial
 
     def _write(self, kind: Kind, trial: Trial) -> None:
@@ -524,7 +526,7 @@ class Optimizer:
         told = Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
         if told.constraints:
             self._check_method("some with the value of a trial")
-        others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
+        others = next((t for t in self._ledger.trials if t.state is TrialState.COMPLETE), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise TrialError(
                 f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got "
@@ -547,11 +549,11 @@ class Optimizer:
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         changed = dataclasses.replace(trial, **changes)
-        self._write(Kind.TELL if changed.state is State.TOLD else Kind.FAIL, changed)
+        self._write(Kind.TELL if changed.state is TrialState.COMPLETE else Kind.FAIL, changed)
         return changed
 
     def _told(self) -> list[Trial]:
-        return [t for t in self._ledger.trials if t.state is State.TOLD]
+        return [t for t in self._ledger.trials if t.state is TrialState.COMPLETE]
 
 
 def _value(trial: Trial) -> float:

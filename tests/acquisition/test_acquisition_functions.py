@@ -1,4 +1,4 @@
-"""Acquisition functions: against 50 digits, the oracle and their own slopes; every case without spread by name."""
+"""Acquisition functions: against 50 digits, the oracle and their own gradients; every case without std by name."""
 
 import math
 
@@ -15,13 +15,13 @@ from dale.acquisition.expected_improvement import (
     SERIES_BELOW,
     expected_improvement,
     log_expected_improvement,
-    log_expected_improvement_with_curvature,
+    log_expected_improvement_to_second_order,
     log_h,
     log_h_at,
 )
 from dale.acquisition.probability_of_improvement import probability_of_improvement
 from dale.methods.length_scale.alpha_ratio import log_alpha_ratio
-from dale.models.gaussian_process import Posterior
+from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 ALL = [log_expected_improvement, expected_improvement, lower_confidence_bound, probability_of_improvement]
@@ -41,18 +41,18 @@ GRID = np.unique(
 
 
 def test_log_h_against_50_digits():
-    value, slope = log_h(GRID)
+    value, gradient = log_h(GRID)
     exact = [precise.log_h(u) for u in GRID]
     errors = [abs((mp.mpf(v) - e) / e) for v, e in zip(value, exact, strict=True)]
     assert max(errors) <= 1e-10, GRID[np.argmax(errors)]
     exact_slope = [mp.erfc(-mp.mpf(u) / mp.sqrt(2)) / 2 / precise.h(u) for u in GRID]
-    errors = [abs(mp.mpf(s) / e - 1) for s, e in zip(slope, exact_slope, strict=True)]
+    errors = [abs(mp.mpf(s) / e - 1) for s, e in zip(gradient, exact_slope, strict=True)]
     assert max(errors) <= 1e-10, GRID[np.argmax(errors)]
 
 
 def test_log_h_at_one_number_is_the_same():
-    for u, value, slope in zip(GRID, *log_h(GRID), strict=True):
-        assert log_h_at(float(u)) == pytest.approx((value, slope), rel=1e-14)
+    for u, value, gradient in zip(GRID, *log_h(GRID), strict=True):
+        assert log_h_at(float(u)) == pytest.approx((value, gradient), rel=1e-14)
 
 
 def test_log_h_is_smooth_across_its_joints():
@@ -63,28 +63,28 @@ def test_log_h_is_smooth_across_its_joints():
 
 @pytest.mark.parametrize("u", [-1e4, -1e8, -1e20, -1e75, -1e150, 1e4, 1e20, 1e150])
 def test_log_h_far_out(u):
-    value, slope = log_h(np.array(u))
+    value, gradient = log_h(np.array(u))
     assert np.isfinite(value)
-    assert np.isfinite(slope)
+    assert np.isfinite(gradient)
     leading = math.log(u) if u > 0 else -0.5 * u**2 - 0.5 * math.log(2 * math.pi) - 2 * math.log(-u)
     assert value == pytest.approx(leading, rel=1e-8)
-    assert slope == pytest.approx(1 / u if u > 0 else -u, rel=1e-7)
+    assert gradient == pytest.approx(1 / u if u > 0 else -u, rel=1e-7)
 
 
 def test_log_expected_improvement_against_50_digits():
     rng = np.random.default_rng(0)
     u = np.concatenate([rng.uniform(-1e3, 1e3, 300), rng.uniform(-10, 10, 300)])
-    spread, best = 10 ** rng.uniform(-6, 3, 600), 0.0
-    mean = best - u * spread
-    value, by_mean, by_spread = log_expected_improvement(mean, spread, best)
+    std, best = 10 ** rng.uniform(-6, 3, 600), 0.0
+    mean = best - u * std
+    value, by_mean, by_std = log_expected_improvement(mean, std, best)
     for i in range(600):
-        s, z = mp.mpf(spread[i]), (mp.mpf(best) - mp.mpf(mean[i])) / mp.mpf(spread[i])
+        s, z = mp.mpf(std[i]), (mp.mpf(best) - mp.mpf(mean[i])) / mp.mpf(std[i])
         h, Phi = precise.h(z), mp.erfc(-z / mp.sqrt(2)) / 2
         exact = mp.log(s) + mp.log(h)
         assert abs(mp.mpf(value[i]) - exact) <= 1e-10 * max(1, abs(exact))
         assert abs(mp.mpf(by_mean[i]) / (-Phi / (s * h)) - 1) <= 1e-9
         exact_by_spread = mp.npdf(z) / (s * h)  # d(s h(g/s))/ds = phi(g/s)
-        assert abs(mp.mpf(by_spread[i]) - exact_by_spread) <= 1e-9 * exact_by_spread + 1e-14 / s
+        assert abs(mp.mpf(by_std[i]) - exact_by_spread) <= 1e-9 * exact_by_spread + 1e-14 / s
 
 
 class TestCurvature:
@@ -99,54 +99,54 @@ class TestCurvature:
         ]
     )
 
-    def flat(self, mean, spread, best):
-        """Value, slopes and curvatures, (6, m)."""
-        return np.vstack(log_expected_improvement_with_curvature(np.asarray(mean), np.asarray(spread), best))
+    def flat(self, mean, std, best):
+        """Value, gradients and hessians, (6, m)."""
+        return np.vstack(log_expected_improvement_to_second_order(np.asarray(mean), np.asarray(std), best))
 
     def test_against_many_digits(self):
         """Relative to themselves; far above 0, where they underflow, to what they are made of."""
         rng = np.random.default_rng(0)
-        spread, best = 10 ** rng.uniform(-6, 3, len(self.GRID)), 0.3
-        mean = best - self.GRID * spread
-        ours = self.flat(mean, spread, best)
-        for k, s in enumerate(spread):
+        std, best = 10 ** rng.uniform(-6, 3, len(self.GRID)), 0.3
+        mean = best - self.GRID * std
+        ours = self.flat(mean, std, best)
+        for k, s in enumerate(std):
             exact = precise.log_expected_improvement_with_derivatives(mean[k], s, best)
             for i, unit in enumerate((1.0, s, s, s**2, s**2, s**2)):
                 error = abs(mp.mpf(ours[i, k]) - exact[i])
                 assert error <= (1e-10 if i < 3 else 3e-8) * abs(exact[i]) + 1e-14 / unit, (self.GRID[k], i)
 
     def test_value_and_slopes_are_those_of_log_expected_improvement(self):
-        spread = np.geomspace(1e-5, 1e5, len(self.GRID))
-        mean = 0.3 - self.GRID * spread
-        expected = np.array(log_expected_improvement(mean, spread, 0.3))
-        np.testing.assert_allclose(self.flat(mean, spread, 0.3)[:3], expected, rtol=1e-12, atol=1e-300)
+        std = np.geomspace(1e-5, 1e5, len(self.GRID))
+        mean = 0.3 - self.GRID * std
+        expected = np.array(log_expected_improvement(mean, std, 0.3))
+        np.testing.assert_allclose(self.flat(mean, std, 0.3)[:3], expected, rtol=1e-12, atol=1e-300)
 
     def test_shapes(self):
-        acquisition, curvature = log_expected_improvement_with_curvature(np.zeros(4), np.ones(4), 0.0)
-        assert {part.shape for part in (*acquisition, *curvature)} == {(4,)}
+        acquisition, hessian = log_expected_improvement_to_second_order(np.zeros(4), np.ones(4), 0.0)
+        assert {part.shape for part in (*acquisition, *hessian)} == {(4,)}
 
     def test_a_concave_function_of_the_mean(self):
         assert np.all(self.flat(0.3 - self.GRID, np.ones_like(self.GRID), 0.3)[3] < 0)
 
     def test_without_spread(self):
-        """A gain of g for certain has the derivatives of log g; where there is none, nothing has a slope."""
-        value, by_mean, by_spread, *curvature = self.flat([1.0, 1.75, 2.0, 3.0], np.zeros(4), 2.0).tolist()
+        """A gain of g for certain has the derivatives of log g; where there is none, nothing has a gradient."""
+        value, by_mean, by_std, *hessian = self.flat([1.0, 1.75, 2.0, 3.0], np.zeros(4), 2.0).tolist()
         assert value == [0.0, math.log(0.25), -math.inf, -math.inf]
         assert by_mean == [-1.0, -4.0, 0.0, 0.0]
-        assert by_spread == [0.0] * 4
-        assert curvature == [[-1.0, -16.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
+        assert by_std == [0.0] * 4
+        assert hessian == [[-1.0, -16.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
 
-    @pytest.mark.parametrize("spread", [1e-20, 1e-100, 1e-200, 1e-300, 5e-324])
-    def test_no_spread_is_the_limit_of_little(self, spread):
-        certain, little = self.flat([1.75], [0.0], 2.0), self.flat([1.75], [spread], 2.0)
+    @pytest.mark.parametrize("std", [1e-20, 1e-100, 1e-200, 1e-300, 5e-324])
+    def test_no_spread_is_the_limit_of_little(self, std):
+        certain, little = self.flat([1.75], [0.0], 2.0), self.flat([1.75], [std], 2.0)
         np.testing.assert_allclose(little[[0, 1, 3]], certain[[0, 1, 3]], rtol=1e-12)
 
     @pytest.mark.parametrize("gain", [5e-324, 1e-310, 1e-200, 1e-160, 1e160, 1e300])
-    @pytest.mark.parametrize("spread", [0.0, 1e-200, 1.0, 1e200])
-    def test_a_gain_whose_square_is_no_float(self, gain, spread):
-        """Then the curvature is infinite or 0, and the rest as ever."""
-        ours = self.flat([-gain], [spread], 0.0)
-        expected = np.array(log_expected_improvement(np.array([-gain]), np.array([spread]), 0.0))
+    @pytest.mark.parametrize("std", [0.0, 1e-200, 1.0, 1e200])
+    def test_a_gain_whose_square_is_no_float(self, gain, std):
+        """Then the hessian is infinite or 0, and the rest as ever."""
+        ours = self.flat([-gain], [std], 0.0)
+        expected = np.array(log_expected_improvement(np.array([-gain]), np.array([std]), 0.0))
         np.testing.assert_allclose(ours[:3], expected, rtol=1e-12)
         assert not np.any(np.isnan(ours[3]))
         assert ours[3] <= 0
@@ -161,14 +161,14 @@ class TestCurvature:
     @settings(deadline=None, derandomize=True, max_examples=300)
     @given(
         mean=st.floats(-1e100, 1e100),
-        spread=st.one_of(st.just(0.0), st.floats(1e-100, 1e100)),
+        std=st.one_of(st.just(0.0), st.floats(1e-100, 1e100)),
         best=st.floats(-1e100, 1e100),
     )
-    def test_any_numbers(self, mean, spread, best):
-        """No error, no warning, no NaN; the value and the slopes are those without curvature."""
-        ours = self.flat([mean], [spread], best)
+    def test_any_numbers(self, mean, std, best):
+        """No error, no warning, no NaN; the value and the gradients are those without hessian."""
+        ours = self.flat([mean], [std], best)
         assert not np.any(np.isnan(ours))
-        expected = np.array(log_expected_improvement(np.array([mean]), np.array([spread]), best))
+        expected = np.array(log_expected_improvement(np.array([mean]), np.array([std]), best))
         np.testing.assert_allclose(ours[:3], expected, rtol=1e-9, atol=1e-12)
 
 
@@ -182,81 +182,81 @@ def test_log_expected_improvement_is_finite_however_hopeless(u):
 def test_log_expected_improvement_falls_with_the_mean_and_rises_with_the_spread():
     mean = np.linspace(-5, 300, 2000)
     assert np.all(np.diff(log_expected_improvement(mean, np.ones_like(mean), 0.0).value) < 0)
-    spread = np.geomspace(1e-3, 10, 2000)
-    assert np.all(np.diff(log_expected_improvement(np.ones_like(spread), spread, 0.0).value) > 0)
+    std = np.geomspace(1e-3, 10, 2000)
+    assert np.all(np.diff(log_expected_improvement(np.ones_like(std), std, 0.0).value) > 0)
 
 
 @pytest.fixture
 def states():
     rng = np.random.default_rng(0)
-    spread = 10 ** rng.uniform(-3, 2, 2000)
-    return rng.normal(size=2000), spread, 0.3
+    std = 10 ** rng.uniform(-3, 2, 2000)
+    return rng.normal(size=2000), std, 0.3
 
 
 def test_expected_improvement_equals_the_oracle(states):
-    mean, spread, best = states
-    expected = reference.expected_improvement(mean, spread, best)
-    seen = (best - mean) / spread > -5  # the naive formula has lost its digits below
+    mean, std, best = states
+    expected = reference.expected_improvement(mean, std, best)
+    seen = (best - mean) / std > -5  # the naive formula has lost its digits below
     np.testing.assert_allclose(expected_improvement(*states).value[seen], expected[seen], rtol=1e-8)
     np.testing.assert_allclose(expected_improvement(*states).value, expected, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(log_expected_improvement(*states).value[seen], np.log(expected[seen]), atol=1e-8)
 
 
 def test_bound_and_probability_equal_the_oracle(states):
-    mean, spread, best = states
-    bound = reference.lower_confidence_bound(mean, spread, KAPPA)
+    mean, std, best = states
+    bound = reference.lower_confidence_bound(mean, std, KAPPA)
     np.testing.assert_allclose(lower_confidence_bound(*states).value, -bound, rtol=1e-14)
-    expected = reference.probability_of_improvement(mean, spread, best)
+    expected = reference.probability_of_improvement(mean, std, best)
     np.testing.assert_allclose(probability_of_improvement(*states).value, expected, rtol=1e-13, atol=1e-300)
 
 
 @pytest.mark.parametrize("acquisition", ALL)
 def test_partial_derivatives_against_central_differences(acquisition):
     rng = np.random.default_rng(1)
-    spread = 10 ** rng.uniform(-1, 1, 500)
-    mean = 0.3 - rng.uniform(-6, 6, 500) * spread
-    _, by_mean, by_spread = acquisition(mean, spread, 0.3)
-    h = 1e-5 * spread
-    expected = (acquisition(mean + h, spread, 0.3).value - acquisition(mean - h, spread, 0.3).value) / (2 * h)
+    std = 10 ** rng.uniform(-1, 1, 500)
+    mean = 0.3 - rng.uniform(-6, 6, 500) * std
+    _, by_mean, by_std = acquisition(mean, std, 0.3)
+    h = 1e-5 * std
+    expected = (acquisition(mean + h, std, 0.3).value - acquisition(mean - h, std, 0.3).value) / (2 * h)
     np.testing.assert_allclose(by_mean, expected, rtol=1e-5, atol=1e-8)
-    expected = (acquisition(mean, spread + h, 0.3).value - acquisition(mean, spread - h, 0.3).value) / (2 * h)
-    np.testing.assert_allclose(by_spread, expected, rtol=1e-5, atol=1e-8)
+    expected = (acquisition(mean, std + h, 0.3).value - acquisition(mean, std - h, 0.3).value) / (2 * h)
+    np.testing.assert_allclose(by_std, expected, rtol=1e-5, atol=1e-8)
 
 
 class TestWithoutSpread:
     """The outcome is certain: a gain, a loss or neither."""
 
-    mean, spread, best = np.array([1.0, 2.0, 3.0]), np.zeros(3), 2.0
+    mean, std, best = np.array([1.0, 2.0, 3.0]), np.zeros(3), 2.0
 
     def test_log_expected_improvement(self):
-        value, by_mean, by_spread = log_expected_improvement(self.mean, self.spread, self.best)
+        value, by_mean, by_std = log_expected_improvement(self.mean, self.std, self.best)
         assert value.tolist() == [0.0, -math.inf, -math.inf]
         assert by_mean.tolist() == [-1.0, 0.0, 0.0]
-        assert by_spread.tolist() == [0.0, 0.0, 0.0]
+        assert by_std.tolist() == [0.0, 0.0, 0.0]
 
     def test_expected_improvement(self):
-        value, by_mean, by_spread = expected_improvement(self.mean, self.spread, self.best)
+        value, by_mean, by_std = expected_improvement(self.mean, self.std, self.best)
         assert value.tolist() == [1.0, 0.0, 0.0]
         assert by_mean.tolist() == [-1.0, 0.0, 0.0]
-        assert by_spread.tolist() == [0.0, 0.0, 0.0]
-        np.testing.assert_array_equal(value, reference.expected_improvement(self.mean, self.spread, self.best))
+        assert by_std.tolist() == [0.0, 0.0, 0.0]
+        np.testing.assert_array_equal(value, reference.expected_improvement(self.mean, self.std, self.best))
 
     def test_lower_confidence_bound(self):
-        assert lower_confidence_bound(self.mean, self.spread, self.best).value.tolist() == [-1.0, -2.0, -3.0]
+        assert lower_confidence_bound(self.mean, self.std, self.best).value.tolist() == [-1.0, -2.0, -3.0]
 
     def test_probability_of_improvement(self):
-        value, by_mean, by_spread = probability_of_improvement(self.mean, self.spread, self.best)
+        value, by_mean, by_std = probability_of_improvement(self.mean, self.std, self.best)
         assert value.tolist() == [1.0, 0.0, 0.0]
-        assert by_mean.tolist() == by_spread.tolist() == [0.0, 0.0, 0.0]
+        assert by_mean.tolist() == by_std.tolist() == [0.0, 0.0, 0.0]
 
     @pytest.mark.parametrize("acquisition", ALL)
     def test_no_spread_is_the_limit_of_little(self, acquisition):
-        """Also where gain / spread is beyond the largest float."""
-        certain = acquisition(self.mean, self.spread, self.best).value
-        for spread in (1e-20, 1e-100, 1e-200, 1e-300, 1e-310, 5e-324):
-            little = acquisition(self.mean, np.full(3, spread), self.best)
+        """Also where gain / std is beyond the largest float."""
+        certain = acquisition(self.mean, self.std, self.best).value
+        for std in (1e-20, 1e-100, 1e-200, 1e-300, 1e-310, 5e-324):
+            little = acquisition(self.mean, np.full(3, std), self.best)
             assert little.value[0] == pytest.approx(certain[0], rel=1e-12, abs=1e-12)
-            assert little.by_mean[0] == pytest.approx(acquisition(self.mean, self.spread, self.best).by_mean[0])
+            assert little.by_mean[0] == pytest.approx(acquisition(self.mean, self.std, self.best).by_mean[0])
             if acquisition is not probability_of_improvement:  # 1/2 at mean = best, and 0 or 1 beside it
                 assert little.value[1] <= max(certain[1], -1e-12 if acquisition is lower_confidence_bound else 1e-12)
             assert little.value[2] == certain[2] or (acquisition is log_expected_improvement and little.value[2] < -1e5)
@@ -267,22 +267,22 @@ class TestWithoutSpread:
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(
     mean=st.floats(-1e100, 1e100),
-    spread=st.one_of(st.just(0.0), st.floats(0, 1e100, exclude_min=True)),
+    std=st.one_of(st.just(0.0), st.floats(0, 1e100, exclude_min=True)),
     best=st.floats(-1e100, 1e100),
 )
-def test_never_nan_and_never_a_warning(acquisition, mean, spread, best):
-    value, by_mean, by_spread = acquisition(np.array([mean]), np.array([spread]), best)
-    assert not np.any(np.isnan([value, by_mean, by_spread]))
+def test_never_nan_and_never_a_warning(acquisition, mean, std, best):
+    value, by_mean, by_std = acquisition(np.array([mean]), np.array([std]), best)
+    assert not np.any(np.isnan([value, by_mean, by_std]))
     assert value[0] < math.inf
-    if spread > 0 or acquisition is not log_expected_improvement or best > mean:
+    if std > 0 or acquisition is not log_expected_improvement or best > mean:
         assert value[0] > -math.inf
 
 
 @pytest.mark.parametrize("acquisition", ALL)
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3)])
 def test_shape_of_the_arguments(acquisition, shape):
-    mean, spread = np.full(shape, 0.5), np.full(shape, 0.2)
-    for part in acquisition(mean, spread, 0.4):
+    mean, std = np.full(shape, 0.5), np.full(shape, 0.2)
+    for part in acquisition(mean, std, 0.4):
         assert np.shape(part) == shape
 
 
@@ -295,15 +295,15 @@ def test_alpha_ratio_is_finite_or_a_named_case():
         X = rng.random((n, 2)) * rng.choice([1.0, 1e-6])
         y = rng.normal(size=n) * 10 ** rng.uniform(-6, 6)
         l = 10 ** rng.uniform(-3, 3)
-        old = Posterior.fit(SquaredExponential(l), X, y)
-        new = Posterior.fit(SquaredExponential(l / 2), X, y, old.prior)
+        old = GaussianProcess.fit(SquaredExponential(l), X, y)
+        new = GaussianProcess.fit(SquaredExponential(l / 2), X, y, old.prior)
         candidates = X if rng.random() < 0.2 else A  # at the observations there may be nothing to gain
         predictions = [p.predict(candidates) for p in (new, old)]
         for below in (0.0, 1e-9, 1.0, 1e3, 1e6):
             best, certain = float(y.min() - below), rng.random(2) < 0.1
             logs = [
-                float(np.max(log_expected_improvement(mean, spread * (not sure), best).value))
-                for (mean, spread), sure in zip(predictions, certain, strict=True)
+                float(np.max(log_expected_improvement(mean, std * (not sure), best).value))
+                for (mean, std), sure in zip(predictions, certain, strict=True)
             ]
             ratio = log_alpha_ratio(*logs)
             if ratio is None:

@@ -9,12 +9,12 @@ from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.acquisition.feasibility import (
     Feasibility,
     log_probability_below,
-    log_probability_below_with_curvature,
+    log_probability_below_to_second_order,
     violations,
     weighted,
 )
 from dale.models.constraint_gp import fit_constraints, units_of
-from dale.models.gaussian_process import Posterior
+from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 RNG = np.random.default_rng(0)
@@ -25,15 +25,15 @@ NONE = np.empty((0, 2))
 
 
 def test_the_probability_is_that_of_the_normal_distribution():
-    mean, spread = np.array([-2.0, 0.0, 1.0, 30.0]), np.array([1.0, 2.0, 0.5, 1.0])
-    np.testing.assert_allclose(log_probability_below(mean, spread), norm.logcdf(-mean / spread))
+    mean, std = np.array([-2.0, 0.0, 1.0, 30.0]), np.array([1.0, 2.0, 0.5, 1.0])
+    np.testing.assert_allclose(log_probability_below(mean, std), norm.logcdf(-mean / std))
     assert np.all(np.isfinite(log_probability_below(np.array([1.0, -1.0]), np.zeros(2))))
 
 
 def test_its_derivatives_are_those_of_differences():
     h = 1e-5
     for m, s in [(-1.0, 0.7), (0.3, 0.2), (4.0, 0.5), (40.0, 0.9)]:
-        (_, by_mean, by_spread), (twice, both, spread_twice) = log_probability_below_with_curvature(
+        (_, by_mean, by_std), (twice, both, std_twice) = log_probability_below_to_second_order(
             np.array([m]), np.array([s])
         )
 
@@ -42,41 +42,41 @@ def test_its_derivatives_are_those_of_differences():
 
         scale = abs(f(m, s)) + 1
         np.testing.assert_allclose(by_mean, (f(m + h, s) - f(m - h, s)) / (2 * h), rtol=1e-5, atol=1e-5 * scale)
-        np.testing.assert_allclose(by_spread, (f(m, s + h) - f(m, s - h)) / (2 * h), rtol=1e-5, atol=1e-5 * scale)
+        np.testing.assert_allclose(by_std, (f(m, s + h) - f(m, s - h)) / (2 * h), rtol=1e-5, atol=1e-5 * scale)
         h2 = 1e-3 * s
         np.testing.assert_allclose(twice, (f(m + h2, s) - 2 * f(m, s) + f(m - h2, s)) / h2**2, rtol=1e-3)
-        np.testing.assert_allclose(spread_twice, (f(m, s + h2) - 2 * f(m, s) + f(m, s - h2)) / h2**2, rtol=1e-2)
+        np.testing.assert_allclose(std_twice, (f(m, s + h2) - 2 * f(m, s) + f(m, s - h2)) / h2**2, rtol=1e-2)
         mixed = (f(m + h2, s + h2) - f(m + h2, s - h2) - f(m - h2, s + h2) + f(m - h2, s - h2)) / (4 * h2**2)
         np.testing.assert_allclose(both, mixed, rtol=1e-2)
 
 
 def test_the_acquisition_is_expected_feasible_improvement():
     """Against Monte Carlo: the mean of max(best - f, 0) where all constraints come out at most 0."""
-    model = Posterior.fit(SquaredExponential(0.3), X[:8], Y[:8])
+    model = GaussianProcess.fit(SquaredExponential(0.3), X[:8], Y[:8])
     feasibility = Feasibility(fit_constraints(X[:8], C[:8], NONE))
     best, x = 0.1, np.array([[0.35, 0.2]])
     draws = np.random.default_rng(1).standard_normal((3, 400_000))
-    mean, spread = model.predict(x)
-    gain = np.maximum(best - mean - spread * draws[0], 0.0)
+    mean, std = model.predict(x)
+    gain = np.maximum(best - mean - std * draws[0], 0.0)
     for constraint, z in zip(feasibility.models, draws[1:], strict=True):
-        mean, spread = constraint.predict(x)
-        gain = np.where(mean + spread * z <= 0, gain, 0.0)
-    below = weighted(model.predict_with_curvatures, best, feasibility)(x)
+        mean, std = constraint.predict(x)
+        gain = np.where(mean + std * z <= 0, gain, 0.0)
+    below = weighted(model.derivatives, best, feasibility)(x)
     np.testing.assert_allclose(math.exp(-below.value[0]), np.mean(gain), rtol=0.02)
 
 
 def test_its_slopes_are_those_of_differences():
-    model = Posterior.fit(SquaredExponential(0.3), X[:10], Y[:10])
+    model = GaussianProcess.fit(SquaredExponential(0.3), X[:10], Y[:10])
     feasibility = Feasibility(fit_constraints(X[:10], C[:10], NONE))
-    below = weighted(model.predict_with_curvatures, 0.1, feasibility)
+    below = weighted(model.derivatives, 0.1, feasibility)
     A, h = np.array([[0.4, 0.25], [0.7, 0.9]]), 1e-6
     surface = below(A)
     for j in range(2):
         step = h * np.eye(2)[j]
         ahead, behind = below(A + step), below(A - step)
-        np.testing.assert_allclose(surface.slope[:, j], (ahead.value - behind.value) / (2 * h), rtol=1e-4)
+        np.testing.assert_allclose(surface.gradient[:, j], (ahead.value - behind.value) / (2 * h), rtol=1e-4)
         np.testing.assert_allclose(
-            surface.curvature[:, :, j], (ahead.slope - behind.slope) / (2 * h), rtol=1e-3, atol=1e-2
+            surface.hessian[:, :, j], (ahead.gradient - behind.gradient) / (2 * h), rtol=1e-3, atol=1e-2
         )
 
 
@@ -114,7 +114,7 @@ def test_violations_are_in_units_and_only_of_what_is_violated():
 
 
 def test_log_ei_alone_without_black_box_constraints():
-    model = Posterior.fit(SquaredExponential(0.3), X[:8], Y[:8])
+    model = GaussianProcess.fit(SquaredExponential(0.3), X[:8], Y[:8])
     A = np.random.default_rng(6).random((4, 2))
     expected = log_expected_improvement(*model.predict(A), 0.1).value
-    np.testing.assert_allclose(-weighted(model.predict_with_curvatures, 0.1, None)(A).value, expected)
+    np.testing.assert_allclose(-weighted(model.derivatives, 0.1, None)(A).value, expected)

@@ -12,17 +12,17 @@ import dale
 from dale.history import history as module
 from dale.history.history import History, Ledger
 from dale.history.reason import Reason, Source
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.methods.base import Proposal
 
 SCALES = (None, 0.5, 0.25)
-GIVEN = (Source.KNOWN, Source.GIVEN)
+GIVEN = (Source.ADDED, Source.USER)
 
 
 def naive(trials, d):
     """By a loop over all trials for each field."""
-    done = [t for t in trials if t.state is not State.PENDING]
-    pending = [t for t in trials if t.state is State.PENDING]
+    done = [t for t in trials if t.state is not TrialState.PENDING]
+    pending = [t for t in trials if t.state is TrialState.PENDING]
     said = [t for t in trials if t.reason.length_scale is not None]
     last = said[-1].reason.length_scale if said else None
     k = max((len(t.constraints) for t in trials), default=0)
@@ -82,16 +82,16 @@ def test_a_ledger_is_a_loop_over_all_trials(events, d, n_constraints):
             ledger.write(trials[-1])
         elif trials:
             i = details[0] % len(trials)
-            told = {"state": State.FAILED}
+            told = {"state": TrialState.FAILED}
             if what == "tell":
                 value, noise = details[-1], details[1]
                 told = {
-                    "state": State.TOLD,
+                    "state": TrialState.COMPLETE,
                     "value": value,
                     "noise": noise,
                     "constraints": (value - 1,) * n_constraints,
                 }
-            if trials[i].state is not State.TOLD:
+            if trials[i].state is not TrialState.COMPLETE:
                 trials[i] = dataclasses.replace(trials[i], **told)
                 ledger.write(trials[i])
         assert_same(ledger.history(), naive(trials, d))
@@ -101,7 +101,7 @@ def test_a_ledger_is_a_loop_over_all_trials(events, d, n_constraints):
 def test_more_trials_than_rows():
     trials = [trial(i, 2, length_scale=SCALES[(i // 50) % 3]) for i in range(3 * module.FIRST_ROWS + 1)]
     for i in range(0, len(trials), 3):
-        trials[i] = dataclasses.replace(trials[i], state=State.TOLD, value=float(i))
+        trials[i] = dataclasses.replace(trials[i], state=TrialState.COMPLETE, value=float(i))
     ledger = Ledger(2)
     for k, t in enumerate(trials, 1):
         ledger.write(t)
@@ -114,11 +114,11 @@ def test_a_history_stays_as_it_was():
     trials, ledger = [trial(i, 2) for i in range(5)], Ledger(2)
     for t in trials[:3]:
         ledger.write(t)
-    ledger.write(dataclasses.replace(trials[2], state=State.FAILED))
+    ledger.write(dataclasses.replace(trials[2], state=TrialState.FAILED))
     before = ledger.history()
     expected = naive(before.trials, 2)
     for t in trials[:3]:
-        ledger.write(dataclasses.replace(t, state=State.TOLD, value=1.0))
+        ledger.write(dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0))
     ledger.write(trials[3])
     assert_same(before, expected)
     before.X[:] = before.pending[:] = 7.0
@@ -133,9 +133,9 @@ def test_before_the_first_trial():
 
 def test_told_rows_are_those_with_a_value():
     trials = [trial(i, 2) for i in range(4)]
-    trials[1] = dataclasses.replace(trials[1], state=State.TOLD, value=3.0)
-    trials[2] = dataclasses.replace(trials[2], state=State.FAILED)
-    trials[3] = dataclasses.replace(trials[3], state=State.TOLD, value=0.0)
+    trials[1] = dataclasses.replace(trials[1], state=TrialState.COMPLETE, value=3.0)
+    trials[2] = dataclasses.replace(trials[2], state=TrialState.FAILED)
+    trials[3] = dataclasses.replace(trials[3], state=TrialState.COMPLETE, value=0.0)
     history = History.of(trials, 2)
     assert history.ids.tolist() == [1, 2, 3]
     assert history.told.tolist() == [True, False, True]
@@ -172,7 +172,7 @@ def test_what_an_optimizer_shows_its_method(events):
             optimizer.ask(at=somewhere)
         elif what == "add":
             optimizer.add(somewhere, float(number))
-        elif trials and trials[number % len(trials)].state is not State.TOLD:
+        elif trials and trials[number % len(trials)].state is not TrialState.COMPLETE:
             getattr(optimizer, what)(trials[number % len(trials)], "no" if what == "fail" else float(number))
     assert all(t.id == i for i, t in enumerate(optimizer.history))
 
@@ -199,5 +199,5 @@ def test_what_is_refused_is_not_written(what):
 def test_values_told_without_noise_have_the_usual_one():
     ledger = Ledger(1, noise=0.25)
     for t, noise in zip([trial(i, 1) for i in range(2)], (None, 3.0), strict=True):
-        ledger.write(dataclasses.replace(t, state=State.TOLD, value=1.0, noise=noise))
+        ledger.write(dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0, noise=noise))
     assert ledger.history().noise.tolist() == [0.25, 3.0]

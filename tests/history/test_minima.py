@@ -98,7 +98,7 @@ def test_an_exact_quadratic(d):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda X: X[:, 0] + X[:, 1],  # a slope
+        lambda X: X[:, 0] + X[:, 1],  # a gradient
         lambda X: -np.sum((X - 0.5) ** 2, axis=1),  # a hill
         lambda X: (X[:, 0] - 0.5) ** 2 - (X[:, 1] - 0.5) ** 2,  # a saddle
         lambda X: np.zeros(len(X)),  # a plain

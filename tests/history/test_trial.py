@@ -9,13 +9,13 @@ from scipy.optimize import OptimizeResult
 from dale._arrays import frozen
 from dale.history.reason import Reason, Source
 from dale.history.result import LocalMinimum, Result
-from dale.history.trial import State, Trial
-from dale.space.point import describe_point
+from dale.history.trial import Trial, TrialState
+from dale.space.point import format_point
 
 
 def trial(**changes):
     point = frozen([0.5, 0.25])
-    return dataclasses.replace(Trial(3, point, point, point, Reason(Source.DESIGN)), **changes)
+    return dataclasses.replace(Trial(3, point, point, point, Reason(Source.INITIAL_DESIGN)), **changes)
 
 
 @pytest.mark.parametrize("thing", [trial(), Reason(Source.GLOBAL)])
@@ -36,21 +36,21 @@ def test_frozen_arrays():
 
 
 def test_a_trial_begins_as_pending():
-    assert trial().state is State.PENDING
+    assert trial().state is TrialState.PENDING
     assert trial().value is None
 
 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (Reason(Source.GIVEN), ["given by the user"]),
-        (Reason(Source.DESIGN), ["initial design"]),
-        (Reason(Source.EXPLORE), ["far from all other points"]),
+        (Reason(Source.USER), ["given by the user"]),
+        (Reason(Source.INITIAL_DESIGN), ["initial design"]),
+        (Reason(Source.SPACE_FILLING), ["far from all other points"]),
         (
-            Reason(Source.GLOBAL, length_scale=0.25, mean=1.5, spread=0.3, acquisition=0.02, cooled=True),
+            Reason(Source.GLOBAL, length_scale=0.25, mean=1.5, std=0.3, acquisition=0.02, cooled=True),
             ["global model", "1.5", "0.3", "expected improvement 0.02", "length-scale 0.25 (cooled)"],
         ),
-        (Reason(Source.REGION, region=2, mean=-1.0, spread=0.0), ["quadratic region 2", "-1"]),
+        (Reason(Source.LOCAL, region=2, mean=-1.0, std=0.0), ["quadratic region 2", "-1"]),
     ],
 )
 def test_a_reason_in_words(reason, words):
@@ -63,8 +63,8 @@ def test_a_reason_that_did_not_cool_does_not_say_so():
 
 
 def test_points_as_a_person_writes_them():
-    assert describe_point(np.array([1.5, -0.25])) == "(1.5, -0.25)"
-    assert describe_point({"lr": 0.001, "depth": 3, "kind": "a"}) == "lr=0.001, depth=3, kind=a"
+    assert format_point(np.array([1.5, -0.25])) == "(1.5, -0.25)"
+    assert format_point({"lr": 0.001, "depth": 3, "kind": "a"}) == "lr=0.001, depth=3, kind=a"
 
 
 def result(**changes):

@@ -1,11 +1,11 @@
-"""Memory: one thing of each kind, and its own for each run."""
+"""Cache: one thing of each kind, and its own for each run."""
 
 import numpy as np
 
 import dale
 from dale.history.reason import Reason, Source
-from dale.methods.base import Memory, Proposal
-from dale.methods.default.trust_region import LifeOfRegions
+from dale.methods.base import Cache, Proposal
+from dale.methods.default.trust_region import RegionReplay
 
 
 class Notes:
@@ -18,19 +18,19 @@ class OtherNotes(Notes):
 
 
 def test_one_of_each_kind():
-    memory = Memory()
-    notes = memory.of(Notes)
+    cache = Cache()
+    notes = cache.of(Notes)
     notes.lines.append("first")
     assert type(notes) is Notes
-    assert memory.of(Notes) is notes
-    assert memory.of(OtherNotes) is not notes
-    assert type(memory.of(OtherNotes)) is OtherNotes
-    assert memory.of(OtherNotes).lines == []
-    assert isinstance(memory.of(LifeOfRegions), LifeOfRegions)
+    assert cache.of(Notes) is notes
+    assert cache.of(OtherNotes) is not notes
+    assert type(cache.of(OtherNotes)) is OtherNotes
+    assert cache.of(OtherNotes).lines == []
+    assert isinstance(cache.of(RegionReplay), RegionReplay)
 
 
 def test_memories_are_apart():
-    assert Memory().of(Notes) is not Memory().of(Notes)
+    assert Cache().of(Notes) is not Cache().of(Notes)
 
 
 class Onlooker:
@@ -39,9 +39,9 @@ class Onlooker:
     def __init__(self):
         self.notes = []
 
-    def propose(self, history, seed, memory):
-        self.notes.append(memory.of(Notes))
-        memory.of(Notes).lines.append(len(history.trials))
+    def propose(self, history, seed, cache):
+        self.notes.append(cache.of(Notes))
+        cache.of(Notes).lines.append(len(history.trials))
         return Proposal(np.full(2, 0.1 * len(history.trials)), Reason(Source.GLOBAL))
 
 

@@ -9,7 +9,7 @@ import dale
 import reference
 from dale.acquisition.confidence_bound import lower_confidence_bound
 from dale.history.reason import Source
-from dale.methods.region_identification import RegionFinder, find_regions
+from dale.methods.region_identification import RegionIdentification, identify_regions
 from dale_bench.functions import get
 
 
@@ -35,7 +35,7 @@ def test_every_step_agrees_with_the_oracle(name, seed):
         trial, reason = history[n], history[n].reason
         l_previous = history[n - 1].reason.length_scale or 1.0
         expected = reference.propose(X, z, l_previous, np.vstack([candidates, trial.point]))
-        regions, _ = reference.find_regions(X, z)
+        regions, _ = reference.identify_regions(X, z)
         assert reason.n_regions == len(regions)
         if reason.log_alpha_ratio is not None and abs(reason.log_alpha_ratio - np.log(1.5)) > 0.1:
             assert reason.cooled == expected["cooled"], n
@@ -86,7 +86,7 @@ def test_the_length_scale_never_falls_below_the_floor():
 def test_the_design_is_a_latin_hypercube_of_three():
     optimizer = dale.Optimizer([(0, 1)] * 4, seed=5)
     trials = optimizer.ask(3)
-    assert [t.reason.source for t in trials] == [Source.DESIGN] * 3
+    assert [t.reason.source for t in trials] == [Source.INITIAL_DESIGN] * 3
     slices = np.floor(3 * np.array([t.point for t in trials])).astype(int)
     assert np.array_equal(np.sort(slices, axis=0), np.repeat([[0], [1], [2]], 4, axis=1))
 
@@ -94,12 +94,12 @@ def test_the_design_is_a_latin_hypercube_of_three():
 def test_a_region_proposes_its_minimum():
     function = get("quad2:moved", seed=1)
     optimizer = run(function.fun, function.bounds, 12, 0)
-    first = next(t for t in optimizer.history if t.reason.source is Source.REGION)
+    first = next(t for t in optimizer.history if t.reason.source is Source.LOCAL)
     told = optimizer.history[: first.id]
-    regions = find_regions(np.array([t.point for t in told]), np.array([t.value for t in told]))
+    regions = identify_regions(np.array([t.point for t in told]), np.array([t.value for t in told]))
     assert np.min([np.linalg.norm(r.minimiser - first.point) for r in regions.live]) < 1e-9
     assert first.value == pytest.approx(first.reason.mean, abs=1e-9)
-    assert first.reason.spread == 0
+    assert first.reason.std == 0
 
 
 def test_a_pending_minimum_is_not_proposed_again():
@@ -107,7 +107,7 @@ def test_a_pending_minimum_is_not_proposed_again():
     optimizer = dale.Optimizer(function.bounds, seed=0)
     while True:
         trial = optimizer.ask()
-        if trial.reason.source is Source.REGION:
+        if trial.reason.source is Source.LOCAL:
             break
         optimizer.tell(trial, function.fun(trial.x))
     others = optimizer.ask(4)
@@ -147,6 +147,8 @@ def test_alpha_ratio_needs_the_logarithm_of_a_promise():
     with pytest.raises(TypeError, match=r"length_scale must be a policy such as .*, got 0\.3"):
         dale.methods.ei(0.3)
     with pytest.raises(ValueError, match="a region promises log EI"):
-        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), RegionFinder(), lower_confidence_bound)
+        dale.methods.BayesianOptimization(
+            dale.methods.length_scale.Fixed(1.0), RegionIdentification(), lower_confidence_bound
+        )
     with pytest.raises(ValueError, match="initial"):
         dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), None, initial=0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dale.models.cholesky import JITTERS, LEAST_PIVOT, Factor
+from dale.models.cholesky import JITTERS, LEAST_PIVOT, CholeskyFactor
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 
@@ -33,7 +33,7 @@ def test_is_the_factor(n):
     rng = np.random.default_rng(n)
     X = rng.random((n, 2))
     K = SquaredExponential(0.3)(X, X)
-    factor = Factor.of(K)
+    factor = CholeskyFactor.of(K)
     L = factor.lower
     assert len(factor) == n
     assert factor.jitter == JITTERS[0]
@@ -45,8 +45,8 @@ def test_solutions_and_determinant():
     rng = np.random.default_rng(0)
     X, b, B = rng.random((12, 3)), rng.normal(size=12), rng.normal(size=(12, 4))
     K = Matern52(0.3)(X, X)
-    grown = Factor.of(K[:11, :11]).extended(K[11, :11])
-    for factor in (Factor.of(K), grown, Factor.of(K).truncated(12)):  # by columns, by rows, a view
+    grown = CholeskyFactor.of(K[:11, :11]).extended(K[11, :11])
+    for factor in (CholeskyFactor.of(K), grown, CholeskyFactor.of(K).truncated(12)):  # by columns, by rows, a view
         A = K + factor.jitter * np.eye(12)
         for rhs in (b, B, np.asfortranarray(B), B[:, ::2], B[::-1]):
             np.testing.assert_allclose(factor.solve(rhs), np.linalg.solve(A, rhs), rtol=1e-9, atol=1e-9)
@@ -57,7 +57,7 @@ def test_solutions_and_determinant():
 def test_arguments_stay_as_they_were():
     K = SquaredExponential(0.3)(*2 * [np.random.default_rng(0).random((6, 2))])
     b, before = np.ones(6), K.copy()
-    factor = Factor.of(K)
+    factor = CholeskyFactor.of(K)
     lower = factor.lower.copy()
     factor.solve(b)
     factor.extended(np.full(6, 0.1))
@@ -70,7 +70,7 @@ def test_arguments_stay_as_they_were():
 def test_growing_row_by_row(kernel):
     X = np.random.default_rng(0).random((40, 2))
     K = kernel(X, X)
-    factor = Factor.of(K[:1, :1])
+    factor = CholeskyFactor.of(K[:1, :1])
     for n in range(1, 40):
         factor = factor.extended(K[n, :n])
         assert factor is not None
@@ -82,8 +82,8 @@ def test_growing_row_by_row(kernel):
 def test_truncated_is_the_factor_of_the_first_points():
     X = np.random.default_rng(0).random((9, 2))
     K = SquaredExponential(0.2)(X, X)
-    short = Factor.of(K).truncated(4)
-    np.testing.assert_allclose(short.lower, Factor.of(K[:4, :4]).lower, atol=1e-14)
+    short = CholeskyFactor.of(K).truncated(4)
+    np.testing.assert_allclose(short.lower, CholeskyFactor.of(K[:4, :4]).lower, atol=1e-14)
     assert len(short) == 4
 
 
@@ -92,16 +92,16 @@ def test_truncated_is_the_factor_of_the_first_points():
 )
 def test_least_jitter_that_will_do(excess, expected):
     K = indefinite(excess)
-    assert Factor.of(K).jitter == pytest.approx(expected, rel=1e-12)
+    assert CholeskyFactor.of(K).jitter == pytest.approx(expected, rel=1e-12)
     for jitter in JITTERS:
-        if jitter < Factor.of(K).jitter:
+        if jitter < CholeskyFactor.of(K).jitter:
             assert not factors(K, jitter)
-    assert factors(K, Factor.of(K).jitter)
+    assert factors(K, CholeskyFactor.of(K).jitter)
 
 
 def test_least_jitter_on_request():
-    assert Factor.of(np.eye(3), least_jitter=1e-4).jitter == pytest.approx(1e-4)
-    assert Factor.of(indefinite(2e-3), least_jitter=1e-4).jitter == pytest.approx(1e-2)
+    assert CholeskyFactor.of(np.eye(3), least_jitter=1e-4).jitter == pytest.approx(1e-4)
+    assert CholeskyFactor.of(indefinite(2e-3), least_jitter=1e-4).jitter == pytest.approx(1e-2)
 
 
 @settings(deadline=None, derandomize=True, max_examples=150)
@@ -109,16 +109,16 @@ def test_least_jitter_on_request():
     seed=st.integers(0, 2**32),
     n=st.integers(2, 40),
     d=st.integers(1, 5),
-    apart=st.sampled_from([0.0, 1e-300, 1e-17, 1e-12, 1e-8, 1e-4]),
+    distance=st.sampled_from([0.0, 1e-300, 1e-17, 1e-12, 1e-8, 1e-4]),
     length_scale=st.floats(1e-3, 100.0),
     kernel=st.sampled_from([SquaredExponential, Matern52]),
 )
-def test_duplicates_and_near_duplicates(seed, n, d, apart, length_scale, kernel):
+def test_duplicates_and_near_duplicates(seed, n, d, distance, length_scale, kernel):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
-    X[n // 2 :] = X[rng.integers(0, n // 2, n - n // 2)] + apart * rng.normal(size=(n - n // 2, d))
+    X[n // 2 :] = X[rng.integers(0, n // 2, n - n // 2)] + distance * rng.normal(size=(n - n // 2, d))
     K = kernel(length_scale)(X, X)
-    factor = Factor.of(K)
+    factor = CholeskyFactor.of(K)
     assert np.all(np.isfinite(factor.lower))
     assert np.min(np.diag(factor.lower)) > 0
     assert not any(factors(K, jitter) for jitter in JITTERS if jitter < factor.jitter)
@@ -127,13 +127,13 @@ def test_duplicates_and_near_duplicates(seed, n, d, apart, length_scale, kernel)
 
 
 def test_all_points_the_same():
-    factor = Factor.of(np.ones((50, 50)))
+    factor = CholeskyFactor.of(np.ones((50, 50)))
     assert np.all(np.isfinite(factor.lower))
     assert factor.jitter == JITTERS[0]
 
 
 def test_extension_that_jitter_does_not_carry_is_refused():
-    factor = Factor.of(np.eye(2))
+    factor = CholeskyFactor.of(np.eye(2))
     assert factor.extended(np.array([1.0, 1e-3])) is None  # no correlation matrix: the last pivot would be -1e-6
     assert factor.extended(np.array([np.nan, 0.0])) is None
     assert factor.extended(np.array([1.0, 0.0])) is not None  # a duplicate: the jitter carries it
@@ -141,4 +141,4 @@ def test_extension_that_jitter_does_not_carry_is_refused():
 
 def test_nan_is_an_error_and_not_an_answer():
     with pytest.raises(FloatingPointError, match="could not be factored"):
-        Factor.of(np.full((2, 2), np.nan))
+        CholeskyFactor.of(np.full((2, 2), np.nan))

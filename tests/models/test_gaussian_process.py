@@ -1,4 +1,4 @@
-"""The posterior (eqs. 3-5): against 50 digits and the naive oracle, with slopes, closed forms and growth."""
+"""The posterior (eqs. 3-5): against 50 digits and the naive oracle, with gradients, closed forms and growth."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import precise
 import reference
-from dale.models.cholesky import Factor
-from dale.models.gaussian_process import Posterior, Prior, closed_form_prior
+from dale.models.cholesky import CholeskyFactor
+from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import log_marginal_likelihood
@@ -26,7 +26,7 @@ def smooth(X):
 
 
 def precisely(oracle, p):
-    return precise.Posterior(
+    return precise.GaussianProcess(
         oracle, p.kernel.length_scale, p.points, p.values, p.prior.mean, p.prior.variance, p.factor.jitter
     )
 
@@ -36,18 +36,18 @@ def precisely(oracle, p):
 @pytest.mark.parametrize("length_scale", [0.05, 0.2, 1.0, 3.0])
 @pytest.mark.parametrize("values", ["smooth", "rough"])
 def test_mean_and_variance_against_50_digits(kernel, oracle, naive, n, d, length_scale, values):
-    """To 1e-8 of the prior spread, which is the unit of both; that covers the worst conditioned, l = 3."""
+    """To 1e-8 of the prior std, which is the unit of both; that covers the worst conditioned, l = 3."""
     rng = np.random.default_rng(n)
     X = rng.random((n, d))
     y = smooth(X) if values == "smooth" else rng.normal(size=n)
     A = np.vstack([rng.random((4, d)), X[:2], X[:1] + 1e-6])
-    p = Posterior.fit(kernel(length_scale), X, y)
+    p = GaussianProcess.fit(kernel(length_scale), X, y)
     oracle_posterior = precisely(oracle, p)
     exact = np.array([oracle_posterior.mean_and_variance(a) for a in A], dtype=float)
-    mean, spread = p.predict(A)
+    mean, std = p.predict(A)
     unit = np.sqrt(p.prior.variance)
     np.testing.assert_allclose(mean / unit, exact[:, 0] / unit, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(spread**2 / unit**2, exact[:, 1] / unit**2, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(std**2 / unit**2, exact[:, 1] / unit**2, rtol=0, atol=1e-8)
     if values == "smooth" and length_scale <= 1:
         np.testing.assert_allclose(mean, exact[:, 0], rtol=0, atol=1e-8)
 
@@ -56,11 +56,11 @@ def test_mean_and_variance_against_50_digits(kernel, oracle, naive, n, d, length
 def test_one_length_scale_for_each_dimension_against_50_digits(kernel, oracle, naive):
     rng = np.random.default_rng(0)
     X, A = rng.random((15, 3)), rng.random((5, 3))
-    p = Posterior.fit(kernel((0.1, 0.4, 2.0)), X, smooth(X))
+    p = GaussianProcess.fit(kernel((0.1, 0.4, 2.0)), X, smooth(X))
     oracle_posterior = precisely(oracle, p)
     exact = np.array([oracle_posterior.mean_and_variance(a) for a in A], dtype=float)
     np.testing.assert_allclose(p.predict(A).mean, exact[:, 0], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(p.predict(A).spread ** 2, exact[:, 1], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(p.predict(A).std ** 2, exact[:, 1], rtol=0, atol=1e-8)
 
 
 @kernels
@@ -68,27 +68,27 @@ def test_one_length_scale_for_each_dimension_against_50_digits(kernel, oracle, n
 def test_equals_the_naive_oracle(kernel, oracle, naive, prior):
     rng = np.random.default_rng(0)
     X, A, y = rng.random((10, 2)), rng.random((50, 2)), rng.normal(size=10)
-    p = Posterior.fit(kernel(0.2), X, y, prior)
+    p = GaussianProcess.fit(kernel(0.2), X, y, prior)
     K, k = naive(X, X, 0.2), naive(X, A, 0.2)
     mean, variance = reference.posterior(K, k, np.ones(50), y, prior.mean, p.factor.jitter)
     np.testing.assert_allclose(p.predict(A).mean, mean, atol=1e-9)
-    np.testing.assert_allclose(p.predict(A).spread ** 2, prior.variance * variance, atol=1e-9)
+    np.testing.assert_allclose(p.predict(A).std ** 2, prior.variance * variance, atol=1e-9)
 
 
 @kernels
 def test_interpolates(kernel, oracle, naive):
     X = np.random.default_rng(0).random((20, 2))
-    p = Posterior.fit(kernel(0.2), X, smooth(X))
-    mean, spread = p.predict(X)
+    p = GaussianProcess.fit(kernel(0.2), X, smooth(X))
+    mean, std = p.predict(X)
     np.testing.assert_allclose(mean, p.values, rtol=0, atol=1e-7)
     np.testing.assert_allclose(mean - p.values, -p.factor.jitter * p.weights, rtol=0, atol=1e-10)
-    assert np.all(spread <= np.sqrt(1.01 * p.prior.variance * p.factor.jitter))
+    assert np.all(std <= np.sqrt(1.01 * p.prior.variance * p.factor.jitter))
 
 
 def test_far_away_is_the_prior():
-    p = Posterior.fit(SquaredExponential(0.01), np.array([[0.1, 0.1]]), np.array([5.0]), Prior(0.3, 4.0))
-    mean, spread = p.predict(np.array([[0.9, 0.9]]))
-    assert (mean[0], spread[0]) == (0.3, 2.0)
+    p = GaussianProcess.fit(SquaredExponential(0.01), np.array([[0.1, 0.1]]), np.array([5.0]), Prior(0.3, 4.0))
+    mean, std = p.predict(np.array([[0.9, 0.9]]))
+    assert (mean[0], std[0]) == (0.3, 2.0)
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
@@ -96,34 +96,34 @@ def test_far_away_is_the_prior():
     seed=st.integers(0, 2**32),
     n=st.integers(1, 40),
     d=st.integers(1, 6),
-    apart=st.sampled_from([0.0, 1e-16, 1e-9, 1e-4]),
+    distance=st.sampled_from([0.0, 1e-16, 1e-9, 1e-4]),
     length_scale=st.floats(1e-3, 100.0),
     kernel=st.sampled_from([SquaredExponential, Matern52]),
     values=st.sampled_from(["rough", "constant", "smooth", "outlier"]),
 )
-def test_never_nan_and_never_a_negative_variance(seed, n, d, apart, length_scale, kernel, values):
+def test_never_nan_and_never_a_negative_variance(seed, n, d, distance, length_scale, kernel, values):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
-    X[n // 2 :] = X[rng.integers(0, n // 2 + 1, n - n // 2)] + apart * rng.normal(size=(n - n // 2, d))
+    X[n // 2 :] = X[rng.integers(0, n // 2 + 1, n - n // 2)] + distance * rng.normal(size=(n - n // 2, d))
     y = {
         "rough": rng.normal(size=n),
         "constant": np.zeros(n),
         "smooth": X.sum(axis=1),
         "outlier": np.where(np.arange(n) == 0, 1e12, 0.0),
     }[values]
-    p = Posterior.fit(kernel(length_scale), X, y)
+    p = GaussianProcess.fit(kernel(length_scale), X, y)
     A = np.vstack([X, rng.random((20, d)), X + 1e-12])
-    mean, spread = p.predict(A)
+    mean, std = p.predict(A)
     assert np.all(np.isfinite(mean))
-    assert np.all(np.isfinite(spread))
-    assert np.all((spread >= 0) & (spread <= np.sqrt(p.prior.variance)))
+    assert np.all(np.isfinite(std))
+    assert np.all((std >= 0) & (std <= np.sqrt(p.prior.variance)))
     for x in (X[0], X[-1], A[n]):
-        point = p.predict_with_slopes(x)
-        assert np.all(np.isfinite(point.mean_slope))
-        assert np.all(np.isfinite(point.spread_slope))
-        assert point.spread >= 0
-    beliefs = p.predict_with_curvatures(A)
-    assert np.all(beliefs.spread >= 0)
+        point = p.predict_with_gradient(x)
+        assert np.all(np.isfinite(point.mean_gradient))
+        assert np.all(np.isfinite(point.std_gradient))
+        assert point.std >= 0
+    beliefs = p.derivatives(A)
+    assert np.all(beliefs.std >= 0)
     for part in beliefs:
         assert np.all(np.isfinite(part))
 
@@ -132,12 +132,12 @@ def test_never_nan_and_never_a_negative_variance(seed, n, d, apart, length_scale
 def test_one_point_at_a_time_is_the_same(kernel, oracle, naive):
     rng = np.random.default_rng(0)
     X, A = rng.random((15, 3)), rng.random((30, 3))
-    p = Posterior.fit(kernel(0.4), X, smooth(X))
-    mean, spread = p.predict(A)
+    p = GaussianProcess.fit(kernel(0.4), X, smooth(X))
+    mean, std = p.predict(A)
     for i, a in enumerate(A):
-        point = p.predict_with_slopes(a)
+        point = p.predict_with_gradient(a)
         assert point.mean == pytest.approx(mean[i], abs=1e-11)
-        assert point.spread == pytest.approx(spread[i], abs=1e-9)
+        assert point.std == pytest.approx(std[i], abs=1e-9)
 
 
 @kernels
@@ -145,13 +145,13 @@ def test_one_point_at_a_time_is_the_same(kernel, oracle, naive):
 def test_slopes_against_50_digits(kernel, oracle, naive, n, d, length_scale):
     rng = np.random.default_rng(n)
     X = rng.random((n, d))
-    p = Posterior.fit(kernel(length_scale), X, smooth(X))
+    p = GaussianProcess.fit(kernel(length_scale), X, smooth(X))
     exact = precisely(oracle, p)
     for x in rng.random((3, d)):
-        mean_slope, spread_slope = exact.slopes(x)
-        point = p.predict_with_slopes(x)
-        np.testing.assert_allclose(point.mean_slope, mean_slope, rtol=1e-5, atol=1e-8)
-        np.testing.assert_allclose(point.spread_slope, spread_slope, rtol=1e-5, atol=1e-8)
+        mean_gradient, std_gradient = exact.gradients(x)
+        point = p.predict_with_gradient(x)
+        np.testing.assert_allclose(point.mean_gradient, mean_gradient, rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(point.std_gradient, std_gradient, rtol=1e-5, atol=1e-8)
 
 
 @kernels
@@ -159,15 +159,15 @@ def test_slopes_against_50_digits(kernel, oracle, naive, n, d, length_scale):
 def test_slopes_against_central_differences(kernel, oracle, naive, d):
     rng = np.random.default_rng(d)
     X, h = rng.random((6, d)), 1e-5
-    p = Posterior.fit(kernel(0.3), X, rng.normal(size=6))
+    p = GaussianProcess.fit(kernel(0.3), X, rng.normal(size=6))
     for x in rng.random((50, d)):
         if np.min(np.linalg.norm(X - x, axis=1)) < 0.03:
-            continue  # the spread has a kink at each observation
-        point = p.predict_with_slopes(x)
+            continue  # the std has a kink at each observation
+        point = p.predict_with_gradient(x)
         above, below = p.predict(x + h * np.eye(d)), p.predict(x - h * np.eye(d))
-        for slope, up, down in zip(point[2:], above, below, strict=True):
+        for gradient, up, down in zip(point[2:], above, below, strict=True):
             expected = (up - down) / (2 * h)
-            np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected)) + 1e-8)
+            np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected)) + 1e-8)
 
 
 @kernels
@@ -175,16 +175,16 @@ def test_slopes_against_central_differences(kernel, oracle, naive, d):
 def test_curvatures_against_50_digits(kernel, oracle, naive, n, d, length_scale):
     rng = np.random.default_rng(n)
     X, A = rng.random((n, d)), rng.random((2, d))
-    p = Posterior.fit(kernel(length_scale), X, smooth(X), Prior(0.3, 2.0))
-    exact, beliefs = precisely(oracle, p), p.predict_with_curvatures(A)
+    p = GaussianProcess.fit(kernel(length_scale), X, smooth(X), Prior(0.3, 2.0))
+    exact, beliefs = precisely(oracle, p), p.derivatives(A)
     functions = {
         "mean": lambda x: exact.mean_and_variance(x)[0],
-        "spread": lambda x: precise.mp.sqrt(exact.mean_and_variance(x)[1]),
+        "std": lambda x: precise.mp.sqrt(exact.mean_and_variance(x)[1]),
     }
     for name, f in functions.items():
         for i, x in enumerate(A):
             assert getattr(beliefs, name)[i] == pytest.approx(float(f(x)), rel=1e-7)
-            for part, expected in (("slope", precise.slope(f, x)), ("curvature", precise.curvature(f, x))):
+            for part, expected in (("gradient", precise.gradient(f, x)), ("hessian", precise.hessian(f, x))):
                 ours = getattr(beliefs, f"{name}_{part}")[i]
                 np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-7 * np.max(np.abs(expected)))
 
@@ -192,44 +192,46 @@ def test_curvatures_against_50_digits(kernel, oracle, naive, n, d, length_scale)
 @kernels
 @pytest.mark.parametrize(("d", "n"), [(1, 5), (2, 30), (6, 12)])
 def test_curvatures_against_central_differences(kernel, oracle, naive, d, n):
-    """Values and slopes are those of the other predictions; curvatures are the slopes' slopes."""
+    """Values and gradients are those of the other predictions; hessians are the gradients' gradients."""
     rng, h = np.random.default_rng(d), 1e-5
     X, A = rng.random((n, d)), rng.random((12, d))
-    A = A[np.min(np.linalg.norm(A[:, None] - X, axis=2), axis=1) > 0.05]  # the spread has a kink at each observation
+    A = A[np.min(np.linalg.norm(A[:, None] - X, axis=2), axis=1) > 0.05]  # the std has a kink at each observation
     assert len(A) >= 4
-    p = Posterior.fit(kernel(0.3), X, rng.normal(size=n), Prior(-0.4, 3.0))
-    beliefs, one_by_one = p.predict_with_curvatures(A), [p.predict_with_slopes(a) for a in A]
+    p = GaussianProcess.fit(kernel(0.3), X, rng.normal(size=n), Prior(-0.4, 3.0))
+    beliefs, one_by_one = p.derivatives(A), [p.predict_with_gradient(a) for a in A]
     for ours, expected in zip(beliefs[:2], p.predict(A), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
     for ours, expected in zip(beliefs[:4], zip(*one_by_one, strict=True), strict=True):
         np.testing.assert_allclose(ours, np.array(expected), rtol=1e-7, atol=1e-9)
     for i, step in enumerate(h * np.eye(d)):
-        above, below = (p.predict_with_curvatures(A + sign * step) for sign in (1, -1))
-        for part in ("mean", "spread"):
+        above, below = (p.derivatives(A + sign * step) for sign in (1, -1))
+        for part in ("mean", "std"):
             rise = (getattr(above, f"{part}_slope") - getattr(below, f"{part}_slope")) / (2 * h)
             ours = getattr(beliefs, f"{part}_curvature")[:, i]
             np.testing.assert_allclose(ours, rise, rtol=1e-4, atol=1e-5 * np.max(np.abs(rise)), err_msg=part)
 
 
 def test_no_curvature_of_the_spread_at_an_observation_without_spread():
-    """Nor any warning: there it has a kink. The mean has its curvature there, and beside it all is as ever."""
+    """Nor any warning: there it has a kink. The mean has its hessian there, and beside it all is as ever."""
     X, k = np.array([[0.5, 0.5]]), SquaredExponential(0.2)
-    p = Posterior(k, X, np.array([1.0]), Factor(np.eye(1), 0.0), Prior(0.0, 1.0))
-    beliefs = p.predict_with_curvatures(np.vstack([X, X + 0.1]))
-    assert (beliefs.mean[0], beliefs.spread[0]) == (1.0, 0.0)
-    np.testing.assert_array_equal(beliefs.mean_slope[0], 0.0)
-    np.testing.assert_allclose(beliefs.mean_curvature[0], -np.eye(2) / 0.2**2)
-    np.testing.assert_array_equal(beliefs.spread_slope[0], 0.0)
-    np.testing.assert_array_equal(beliefs.spread_curvature[0], 0.0)
-    for part, alone in zip(beliefs, p.predict_with_curvatures(X + 0.1), strict=True):
+    p = GaussianProcess(k, X, np.array([1.0]), CholeskyFactor(np.eye(1), 0.0), Prior(0.0, 1.0))
+    beliefs = p.derivatives(np.vstack([X, X + 0.1]))
+    assert (beliefs.mean[0], beliefs.std[0]) == (1.0, 0.0)
+    np.testing.assert_array_equal(beliefs.mean_gradient[0], 0.0)
+    np.testing.assert_allclose(beliefs.mean_hessian[0], -np.eye(2) / 0.2**2)
+    np.testing.assert_array_equal(beliefs.std_gradient[0], 0.0)
+    np.testing.assert_array_equal(beliefs.std_hessian[0], 0.0)
+    for part, alone in zip(beliefs, p.derivatives(X + 0.1), strict=True):
         np.testing.assert_allclose(part[1], alone[0], rtol=1e-12)
         assert np.any(alone != 0)
 
 
 def test_the_slope_of_the_spread_is_zero_at_an_observation_without_spread():
-    p = Posterior(SquaredExponential(0.2), np.array([[0.5]]), np.array([1.0]), Factor(np.eye(1), 0.0), Prior(0.0, 1.0))
-    point = p.predict_with_slopes(np.array([0.5]))
-    assert (point.mean, point.spread, point.spread_slope[0]) == (1.0, 0.0, 0.0)
+    p = GaussianProcess(
+        SquaredExponential(0.2), np.array([[0.5]]), np.array([1.0]), CholeskyFactor(np.eye(1), 0.0), Prior(0.0, 1.0)
+    )
+    point = p.predict_with_gradient(np.array([0.5]))
+    assert (point.mean, point.std, point.std_gradient[0]) == (1.0, 0.0, 0.0)
 
 
 @kernels
@@ -237,7 +239,7 @@ def test_the_slope_of_the_spread_is_zero_at_an_observation_without_spread():
 def test_closed_forms_are_the_oracle_s(kernel, oracle, naive, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.random((12, 2)), 3 + 2 * rng.normal(size=12)
-    p = Posterior.fit(kernel(0.15), X, y)
+    p = GaussianProcess.fit(kernel(0.15), X, y)
     K = naive(X, X, 0.15) + p.factor.jitter * np.eye(12)
     c = reference.ml_mean(K, y)
     assert p.prior.mean == pytest.approx(c, rel=1e-9)
@@ -245,8 +247,8 @@ def test_closed_forms_are_the_oracle_s(kernel, oracle, naive, seed):
 
 
 def test_closed_forms_by_hand():
-    factor = Factor(np.linalg.cholesky(np.array([[1.0, 0.5], [0.5, 1.0]])), 0.0)
-    prior = closed_form_prior(factor, np.array([1.0, 3.0]))
+    factor = CholeskyFactor(np.linalg.cholesky(np.array([[1.0, 0.5], [0.5, 1.0]])), 0.0)
+    prior = maximum_likelihood_prior(factor, np.array([1.0, 3.0]))
     assert prior.mean == pytest.approx(2.0)  # by symmetry
     assert prior.variance == pytest.approx(2.0)  # (-1, 1) is an eigenvector, of value 1/2
 
@@ -256,7 +258,7 @@ def test_closed_forms_by_hand():
 def test_closed_forms_are_stationary_points_of_the_likelihood(kernel, oracle, naive, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.random((10, 2)), rng.normal(size=10)
-    p = Posterior.fit(kernel(0.15), X, y)
+    p = GaussianProcess.fit(kernel(0.15), X, y)
     c, s2 = p.prior
 
     def likelihood(dc, ds):
@@ -265,17 +267,17 @@ def test_closed_forms_are_stationary_points_of_the_likelihood(kernel, oracle, na
     h, top = 1e-3, likelihood(0, 0)
     for step in [(h, 0), (0, h)]:
         back = (-step[0], -step[1])
-        curvature = (likelihood(*step) - 2 * top + likelihood(*back)) / h**2
-        slope = (likelihood(*step) - likelihood(*back)) / (2 * h)
-        assert curvature < 0
-        assert abs(slope) <= 2 * h * abs(curvature) * h + 1e-9  # what is left is the third derivative's
+        hessian = (likelihood(*step) - 2 * top + likelihood(*back)) / h**2
+        gradient = (likelihood(*step) - likelihood(*back)) / (2 * h)
+        assert hessian < 0
+        assert abs(gradient) <= 2 * h * abs(hessian) * h + 1e-9  # what is left is the third derivative's
     for dc, ds in rng.uniform(-0.5, 0.5, (50, 2)):
         assert likelihood(dc, ds) < top
 
 
 def test_values_without_variation():
     X = np.random.default_rng(0).random((5, 2))
-    p = Posterior.fit(SquaredExponential(0.3), X, np.full(5, 7.0))
+    p = GaussianProcess.fit(SquaredExponential(0.3), X, np.full(5, 7.0))
     assert p.prior == Prior(0.0, 1.0)  # they say nothing of either: those of standardised values
     np.testing.assert_allclose(p.predict(X).mean, 7.0)
 
@@ -283,13 +285,13 @@ def test_values_without_variation():
 def test_with_prior_keeps_the_factor_and_the_observations():
     rng = np.random.default_rng(0)
     X, y, A = rng.random((8, 2)), rng.normal(size=8), rng.random((5, 2))
-    first = Posterior.fit(SquaredExponential(0.2), X, y)
+    first = GaussianProcess.fit(SquaredExponential(0.2), X, y)
     second = first.with_prior(Prior(1.5, 3.0))
     assert second.factor is first.factor
-    expected = Posterior.fit(SquaredExponential(0.2), X, y, Prior(1.5, 3.0)).predict(A)
+    expected = GaussianProcess.fit(SquaredExponential(0.2), X, y, Prior(1.5, 3.0)).predict(A)
     np.testing.assert_array_equal(second.predict(A), expected)
     wider = first.with_prior(Prior(first.prior.mean, 100 * first.prior.variance))
-    np.testing.assert_allclose(wider.predict(A).spread, 10 * first.predict(A).spread, rtol=1e-12)
+    np.testing.assert_allclose(wider.predict(A).std, 10 * first.predict(A).std, rtol=1e-12)
     np.testing.assert_allclose(wider.predict(A).mean, first.predict(A).mean, rtol=1e-12)
 
 
@@ -299,23 +301,23 @@ def test_extended_is_refitted(kernel, oracle, naive, length_scale):
     rng = np.random.default_rng(0)
     X, A = rng.random((25, 2)), rng.random((20, 2))
     y = smooth(X)
-    p = Posterior.fit(kernel(length_scale), X[:5], y[:5])
+    p = GaussianProcess.fit(kernel(length_scale), X[:5], y[:5])
     for n in range(5, 25):
         before = p.points.copy(), p.values.copy()
         grown = p.extended(X[n], y[n])
         np.testing.assert_array_equal(p.points, before[0])
         np.testing.assert_array_equal(p.values, before[1])
         p = grown
-        refitted = Posterior.fit(kernel(length_scale), X[: n + 1], y[: n + 1], p.prior)
+        refitted = GaussianProcess.fit(kernel(length_scale), X[: n + 1], y[: n + 1], p.prior)
         np.testing.assert_allclose(p.predict(A).mean, refitted.predict(A).mean, rtol=0, atol=1e-8)
-        np.testing.assert_allclose(p.predict(A).spread ** 2, refitted.predict(A).spread ** 2, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(p.predict(A).std ** 2, refitted.predict(A).std ** 2, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(p.points, X)
     np.testing.assert_array_equal(p.values, y)
 
 
 def test_extended_by_a_point_seen_before():
     X = np.random.default_rng(0).random((6, 2))
-    p = Posterior.fit(SquaredExponential(0.3), X, smooth(X))
+    p = GaussianProcess.fit(SquaredExponential(0.3), X, smooth(X))
     for _ in range(20):
         p = p.extended(X[2], float(p.values[2]))
     assert len(p.points) == 26
@@ -324,8 +326,10 @@ def test_extended_by_a_point_seen_before():
 
 
 def test_extended_raises_the_jitter_where_it_must():
-    p = Posterior.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([0.0, 1.0]), Prior(0.0, 1.0))
-    spoiled = Posterior(p.kernel, p.points, p.values, Factor(0.999 * p.factor.lower, p.factor.jitter), p.prior)
+    p = GaussianProcess.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([0.0, 1.0]), Prior(0.0, 1.0))
+    spoiled = GaussianProcess(
+        p.kernel, p.points, p.values, CholeskyFactor(0.999 * p.factor.lower, p.factor.jitter), p.prior
+    )
     grown = spoiled.extended(np.array([0.2]), 0.0)  # with this factor the last pivot would be negative
-    refitted = Posterior.fit(p.kernel, np.array([[0.2], [0.8], [0.2]]), np.array([0.0, 1.0, 0.0]), p.prior)
+    refitted = GaussianProcess.fit(p.kernel, np.array([[0.2], [0.8], [0.2]]), np.array([0.0, 1.0, 0.0]), p.prior)
     np.testing.assert_array_equal(grown.factor.lower, refitted.factor.lower)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dale.models.cholesky import JITTERS, Factor, GrowingFactor
+from dale.models.cholesky import JITTERS, CholeskyFactor, IncrementalCholesky
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 
@@ -24,7 +24,7 @@ class Indefinite:
     def diagonal(self, A):
         return np.ones(len(A))
 
-    def slope(self, x, B, k):
+    def gradient(self, x, B, k):
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ def change(rng, X, d):
 def test_a_function_of_its_arguments_alone(seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 4))
-    memory, X, kernel, base = GrowingFactor(), rng.random((4, d)), KERNELS[0], 2
+    memory, X, kernel, base = IncrementalCholesky(), rng.random((4, d)), KERNELS[0], 2
     jitters = set()
     for _ in range(60):
         X = change(rng, X, d)
@@ -81,7 +81,7 @@ def test_a_function_of_its_arguments_alone(seed):
         if rng.random() < 0.15:
             base = int(rng.integers(0, len(X) + 3))
         remembered = memory.factor(kernel, X, base)
-        assert_same(remembered, GrowingFactor().factor(kernel, X, base))
+        assert_same(remembered, IncrementalCholesky().factor(kernel, X, base))
         A = remembered.lower @ remembered.lower.T - remembered.jitter * np.eye(len(X))
         np.testing.assert_allclose(A, kernel(X, X), atol=1e-12 * len(X))
         jitters.add(remembered.jitter)
@@ -92,12 +92,12 @@ def test_the_walks_do_raise_the_jitter():
     """The kernels above do what they are there for."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((5, 1)), [[0.5], [0.5 + 1e-7], [0.5 - 1e-7]], rng.random((5, 1))])
-    memory = GrowingFactor()
+    memory = IncrementalCholesky()
     levels = [memory.factor(Indefinite(3e-4), X[:n], 3).jitter for n in range(3, len(X) + 1)]
     assert levels[0] < levels[-1]
     assert levels == sorted(levels)
     for n in (len(X), 7, 9, 6, 4):  # back across the raise, and forward again
-        assert_same(memory.factor(Indefinite(3e-4), X[:n], 3), GrowingFactor().factor(Indefinite(3e-4), X[:n], 3))
+        assert_same(memory.factor(Indefinite(3e-4), X[:n], 3), IncrementalCholesky().factor(Indefinite(3e-4), X[:n], 3))
 
 
 @pytest.mark.parametrize("n", [3, 8, 30, 90])
@@ -107,23 +107,23 @@ def test_truncated_and_grown_again(n):
     X, Y = rng.random((n, 2)), rng.random((5, 2))
     for base in (1, n // 2, n):
         for keep in range(max(base, 1), n + 1):
-            memory, kernel = GrowingFactor(), SquaredExponential(0.2)
+            memory, kernel = IncrementalCholesky(), SquaredExponential(0.2)
             memory.factor(kernel, X, base)
             again = np.vstack([X[:keep], Y])
-            assert_same(memory.factor(kernel, again, base), GrowingFactor().factor(kernel, again, base))
+            assert_same(memory.factor(kernel, again, base), IncrementalCholesky().factor(kernel, again, base))
 
 
 def test_the_base_is_factored_at_once():
     X = np.random.default_rng(0).random((12, 2))
     kernel = SquaredExponential(0.3)
-    whole = Factor.of(kernel(X, X))
-    np.testing.assert_array_equal(GrowingFactor().factor(kernel, X, 12).lower, whole.lower)
-    np.testing.assert_array_equal(GrowingFactor().factor(kernel, X, 99).lower, whole.lower)
+    whole = CholeskyFactor.of(kernel(X, X))
+    np.testing.assert_array_equal(IncrementalCholesky().factor(kernel, X, 12).lower, whole.lower)
+    np.testing.assert_array_equal(IncrementalCholesky().factor(kernel, X, 99).lower, whole.lower)
     for base in (0, 1, 5):
-        grown = Factor.of(kernel(X[: max(base, 1)], X[: max(base, 1)]))
+        grown = CholeskyFactor.of(kernel(X[: max(base, 1)], X[: max(base, 1)]))
         for n in range(max(base, 1), 12):
             grown = grown.extended(kernel(X[n : n + 1], X[:n])[0])
-        np.testing.assert_array_equal(GrowingFactor().factor(kernel, X, base).lower, grown.lower)
+        np.testing.assert_array_equal(IncrementalCholesky().factor(kernel, X, base).lower, grown.lower)
 
 
 def test_a_new_point_costs_one_row():
@@ -141,10 +141,10 @@ def test_a_new_point_costs_one_row():
         def diagonal(self, A):
             return np.ones(len(A))
 
-        def slope(self, x, B, k):
+        def gradient(self, x, B, k):
             raise NotImplementedError
 
-    X, memory = np.random.default_rng(0).random((30, 2)), GrowingFactor()
+    X, memory = np.random.default_rng(0).random((30, 2)), IncrementalCholesky()
     memory.factor(Counting(), X[:20], 20)
     asked.clear()
     for n in range(20, 31):
@@ -155,11 +155,11 @@ def test_a_new_point_costs_one_row():
 def test_an_error_leaves_the_memory_as_it_was():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((4, 1)), [[0.5], [0.5 + 1e-7]], rng.random((6, 1))])
-    kernel, memory = Indefinite(3e-4), GrowingFactor()
+    kernel, memory = Indefinite(3e-4), IncrementalCholesky()
     whole = memory.factor(kernel, X, 2)
     assert whole.jitter > memory.factor(kernel, X[:4], 2).jitter  # it was raised on the way
     memory.factor(kernel, X, 2)
     with pytest.raises(FloatingPointError):
         memory.factor(SquaredExponential(0.1), np.vstack([X[:6], [[np.nan]]]), 3)
     for n in (4, 12, 5, 8):
-        assert_same(memory.factor(kernel, X[:n], 2), GrowingFactor().factor(kernel, X[:n], 2))
+        assert_same(memory.factor(kernel, X[:n], 2), IncrementalCholesky().factor(kernel, X[:n], 2))

@@ -11,17 +11,17 @@ from dale.models.mixed_global_local import LocalQuadratic
 from dale.models.quadratic_fit import n_unknowns
 
 
-def in_ball(rng, centre, radius, k):
-    """k points that are uniform in a ball, rounded as coordinates near ``centre`` are."""
-    d = len(centre)
+def in_ball(rng, center, radius, k):
+    """k points that are uniform in a ball, rounded as coordinates near ``center`` are."""
+    d = len(center)
     z = rng.normal(size=(k, d))
-    return centre + radius * z * rng.random((k, 1)) ** (1 / d) / np.linalg.norm(z, axis=1, keepdims=True)
+    return center + radius * z * rng.random((k, 1)) ** (1 / d) / np.linalg.norm(z, axis=1, keepdims=True)
 
 
 def least_squares(X, y, ball, A):
     """The quadratic fitted to y at A, in coordinates where the regression is well-conditioned."""
-    fit = np.linalg.lstsq(reference.monomials((X - ball.centre) / ball.radius), y, rcond=None)[0]
-    return reference.monomials((A - ball.centre) / ball.radius) @ fit
+    fit = np.linalg.lstsq(reference.monomials((X - ball.center) / ball.radius), y, rcond=None)[0]
+    return reference.monomials((A - ball.center) / ball.radius) @ fit
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
@@ -32,16 +32,16 @@ def test_mean_is_the_least_squares_fit(d):
     worst = 0.0
     for draw in range(1000):
         k = p + draw % (p + 1)
-        centre, radius = rng.random(d), 10 ** rng.uniform(-9, np.log10(0.3))
-        X = in_ball(rng, centre, radius, k)
+        center, radius = rng.random(d), 10 ** rng.uniform(-9, np.log10(0.3))
+        X = in_ball(rng, center, radius, k)
         if draw % 2:
-            X[0] = centre  # as Alg. 3 has it
-        ball = Ball(centre, float(np.max(np.linalg.norm(X - centre, axis=1))))
+            X[0] = center  # as Alg. 3 has it
+        ball = Ball(center, float(np.max(np.linalg.norm(X - center, axis=1))))
         y = rng.normal(size=k)
-        A = np.vstack([X, in_ball(rng, centre, radius, 5)])
-        mean, spread = LocalQuadratic.fit(ball, X, y, mean_level=0.3).predict(A)
+        A = np.vstack([X, in_ball(rng, center, radius, 5)])
+        mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3).predict(A)
         assert np.all(np.isfinite(mean))
-        assert np.all(spread == 0)
+        assert np.all(std == 0)
         worst = max(worst, float(np.max(np.abs(mean - least_squares(X, y, ball, A))) / np.ptp(y)))
     assert worst < 1e-6, worst
 
@@ -49,11 +49,11 @@ def test_mean_is_the_least_squares_fit(d):
 def test_largest_and_smallest_balls():
     rng = np.random.default_rng(0)
     for radius in (1e-9, 0.3):
-        centre = np.full(2, 0.7)
-        X, A = in_ball(rng, centre, radius, 9), in_ball(rng, centre, radius, 20)
-        y = 1 + ((X - centre) / radius) @ [1.0, -2.0] + 3 * (((X - centre) / radius) ** 2).sum(axis=1)
-        expected = 1 + ((A - centre) / radius) @ [1.0, -2.0] + 3 * (((A - centre) / radius) ** 2).sum(axis=1)
-        mean, _ = LocalQuadratic.fit(Ball(centre, radius), X, y).predict(A)
+        center = np.full(2, 0.7)
+        X, A = in_ball(rng, center, radius, 9), in_ball(rng, center, radius, 20)
+        y = 1 + ((X - center) / radius) @ [1.0, -2.0] + 3 * (((X - center) / radius) ** 2).sum(axis=1)
+        expected = 1 + ((A - center) / radius) @ [1.0, -2.0] + 3 * (((A - center) / radius) ** 2).sum(axis=1)
+        mean, _ = LocalQuadratic.fit(Ball(center, radius), X, y).predict(A)
         np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-9)
 
 
@@ -62,14 +62,14 @@ def test_without_noise_at_the_unknowns_it_is_dense_interpolation(d):
     rng = np.random.default_rng(d)
     for radius in (0.3, 1e-3, 1e-7):
         ball = Ball(rng.random(d), radius)
-        X, A = in_ball(rng, ball.centre, radius, n_unknowns(d)), in_ball(rng, ball.centre, radius, 5)
+        X, A = in_ball(rng, ball.center, radius, n_unknowns(d)), in_ball(rng, ball.center, radius, 5)
         y = rng.normal(size=len(X))
         model = LocalQuadratic.fit(ball, X, y, mean_level=-0.4)
         np.testing.assert_allclose(model.predict(X).mean, y, rtol=0, atol=1e-9)
         mean, variance = precise.dense_quadratic(X, y, -0.4, 0.0, A)
         np.testing.assert_allclose(model.predict(A).mean, mean, rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(variance, 0.0, atol=1e-12)
-        np.testing.assert_array_equal(model.predict(A).spread, 0.0)
+        np.testing.assert_array_equal(model.predict(A).std, 0.0)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -80,26 +80,26 @@ def test_with_noise_it_is_the_dense_process(d, extra, noise):
     rng = np.random.default_rng(d)
     for radius in (0.3, 1e-2, 1e-5, 1e-9):
         ball = Ball(rng.random(d), radius)
-        X, A = in_ball(rng, ball.centre, radius, n_unknowns(d) + extra), in_ball(rng, ball.centre, radius, 3)
+        X, A = in_ball(rng, ball.center, radius, n_unknowns(d) + extra), in_ball(rng, ball.center, radius, 3)
         y = rng.normal(size=len(X))
-        mean, spread = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=noise).predict(A)
+        mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=noise).predict(A)
         exact_mean, exact_variance = precise.dense_quadratic(X, y, 0.3, noise, A)
         np.testing.assert_allclose(mean, exact_mean, rtol=1e-7, atol=1e-7)
-        np.testing.assert_allclose(spread, np.sqrt(exact_variance), rtol=1e-6, atol=0)
+        np.testing.assert_allclose(std, np.sqrt(exact_variance), rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_with_noise_it_is_the_naive_oracle(d):
     rng = np.random.default_rng(d)
     ball = Ball(rng.random(d), 0.3)
-    X, A = in_ball(rng, ball.centre, 0.3, 2 * n_unknowns(d)), in_ball(rng, ball.centre, 0.3, 20)
+    X, A = in_ball(rng, ball.center, 0.3, 2 * n_unknowns(d)), in_ball(rng, ball.center, 0.3, 20)
     y = rng.normal(size=len(X))
-    mean, spread = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=0.01).predict(A)
+    mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=0.01).predict(A)
     expected = reference.posterior(
         reference.k_q(X, X), reference.k_q(X, A), np.diag(reference.k_q(A, A)), y, 0.3, jitter=0.01
     )
     np.testing.assert_allclose(mean, expected[0], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(spread**2, expected[1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(std**2, expected[1], rtol=0, atol=1e-9)
 
 
 def test_the_coordinates_of_the_region_do_not_show():
@@ -117,7 +117,7 @@ def test_where_plain_cholesky_fails():
     rng, failures = np.random.default_rng(0), 0
     for _ in range(100):
         ball = Ball(rng.random(3), 0.2)
-        X = in_ball(rng, ball.centre, 0.2, n_unknowns(3) + 3)
+        X = in_ball(rng, ball.center, 0.2, n_unknowns(3) + 3)
         y = rng.normal(size=len(X))
         try:
             np.linalg.cholesky(Quadratic()(X, X))

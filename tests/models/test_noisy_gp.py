@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import LEAST_VARIANCE, LENGTH_SCALES, LIKELY, RATIOS, SIGNALS, WIDTH, fit_noise, losses
 
@@ -70,10 +70,10 @@ class TestAgainstTheDenseFormulas:
         c = reference.ml_mean(C, y)
         assert fitted.prior == pytest.approx((c, reference.ml_variance(C, y, c)), rel=1e-6, abs=1e-8)
 
-    @pytest.mark.parametrize("spread", [1.0, 30.0], ids=["alike", "one in each of them another"])
+    @pytest.mark.parametrize("std", [1.0, 30.0], ids=["alike", "one in each of them another"])
     @pytest.mark.parametrize(("seed", "n", "d"), CASES)
-    def test_known_noise(self, seed, n, d, spread):
-        errors = 0.1 * spread ** np.random.default_rng(seed).uniform(-0.5, 0.5, n)
+    def test_known_noise(self, seed, n, d, std):
+        errors = 0.1 * std ** np.random.default_rng(seed).uniform(-0.5, 0.5, n)
         X, y, _ = drawn(seed, n, d, noise=errors)
         expected, found = oracle(X, y, errors**2), ours(X, y, errors**2)
         np.testing.assert_allclose((expected - expected[0, 0]) - (found - found[0, 0]), 0, atol=1e-8)
@@ -99,15 +99,17 @@ class TestAgainstTheDenseFormulas:
         K, k_star = reference.k_se(X, X, 0.3), reference.k_se(X, A, 0.3)
         K = prior.variance * (K + np.diag(np.broadcast_to(noise, 20)) + 1e-10 * np.eye(20))
         expected = reference.posterior(K, prior.variance * k_star, np.full(30, prior.variance), y, prior.mean)
-        mean, spread = Posterior.fit(SquaredExponential(0.3), X, y, prior, noise).predict(A)
+        mean, std = GaussianProcess.fit(SquaredExponential(0.3), X, y, prior, noise).predict(A)
         np.testing.assert_allclose(mean, expected[0], rtol=1e-8, atol=1e-8)
-        np.testing.assert_allclose(spread**2, expected[1], rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(std**2, expected[1], rtol=1e-8, atol=1e-8)
 
     def test_predictions_are_of_the_function_and_not_of_noisy_values(self):
         """Much repeated, a point is known better than any one of its values."""
-        p = Posterior.fit(SquaredExponential(0.3), np.full((100, 1), 0.5), np.full(100, 1.0), Prior(0.0, 1.0), 1.0)
-        mean, spread = p.predict(np.array([[0.5]]))
-        assert (mean[0], spread[0]) == (pytest.approx(100 / 101), pytest.approx(math.sqrt(1 / 101)))
+        p = GaussianProcess.fit(
+            SquaredExponential(0.3), np.full((100, 1), 0.5), np.full(100, 1.0), Prior(0.0, 1.0), 1.0
+        )
+        mean, std = p.predict(np.array([[0.5]]))
+        assert (mean[0], std[0]) == (pytest.approx(100 / 101), pytest.approx(math.sqrt(1 / 101)))
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.2, 0.7])
@@ -133,7 +135,7 @@ def test_pure_noise_is_no_signal():
         rng = np.random.default_rng(seed)
         X, y = rng.random((80, 2)), rng.normal(size=80)
         fitted = fit_noise(X, y)
-        p = Posterior.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+        p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
         assert math.sqrt(fitted.noise[0] * fitted.prior.variance) == pytest.approx(np.std(y), rel=0.2)
         assert np.std(p.predict(X).mean) < 0.6
 
@@ -144,7 +146,7 @@ def test_the_noisy_ones_are_believed_less():
     X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 1.0)
     errors = np.append(np.full(30, 0.01), 2.0)
     fitted = fit_noise(X, y, errors**2)
-    p = Posterior.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+    p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
     assert p.predict(X[:1]).mean[0] == pytest.approx(y[0], abs=0.05)
 
 
@@ -169,8 +171,10 @@ def test_hardly_any_data(X, y, known):
     assert fitted.prior.variance > 0
     assert fitted.noise.shape == y.shape
     assert (fitted.noise > 0).all()
-    mean, spread = Posterior.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise).predict(X)
-    assert np.isfinite(spread).all()
+    mean, std = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise).predict(
+        X
+    )
+    assert np.isfinite(std).all()
     assert (mean >= np.min(y) - 1e-9).all()
     assert (mean <= np.max(y) + 1e-9).all()
 
@@ -181,7 +185,7 @@ def test_known_noise_of_any_size(variance):
     X, y, _ = drawn(6, 20, 2, noise=0.0)
     fitted = fit_noise(X, y, np.full(20, variance))
     np.testing.assert_allclose(fitted.noise * fitted.prior.variance, max(variance, LEAST_VARIANCE))
-    p = Posterior.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+    p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
     if variance < 1:
         np.testing.assert_allclose(p.predict(X).mean, y, atol=1e-3)
     else:

@@ -23,33 +23,33 @@ def test_against_50_digits(d, floor):
     H, bottom, X = G @ G.T, rng.random(d), rng.random((3, d))
     E = X - bottom
     variance = floor + np.sum(E * (E @ H), axis=1) / 2
-    root, slope, curvature = root_of_variance(variance, E @ H / 2, np.tile(H / 2, (3, 1, 1)))
+    root, gradient, hessian = root_of_variance(variance, E @ H / 2, np.tile(H / 2, (3, 1, 1)))
     for i, x in enumerate(X):
 
         def exact(x):
             return mp.sqrt(bowl(x, bottom, H, floor))
 
         assert root[i] == pytest.approx(float(exact(x)), rel=1e-14)
-        expected = precise.slope(exact, x)
-        np.testing.assert_allclose(slope[i], expected, rtol=1e-11, atol=1e-12 * np.max(np.abs(expected)))
-        expected = precise.curvature(exact, x)
-        np.testing.assert_allclose(curvature[i], expected, rtol=1e-11, atol=1e-11 * np.max(np.abs(expected)))
+        expected = precise.gradient(exact, x)
+        np.testing.assert_allclose(gradient[i], expected, rtol=1e-11, atol=1e-12 * np.max(np.abs(expected)))
+        expected = precise.hessian(exact, x)
+        np.testing.assert_allclose(hessian[i], expected, rtol=1e-11, atol=1e-11 * np.max(np.abs(expected)))
 
 
 def test_by_hand():
     """The root of 1 + x^2 at x = 3/4 is 5/4, its derivatives x / root and 1 / root^3."""
-    root, slope, curvature = root_of_variance(np.array([25 / 16]), np.array([[0.75]]), np.array([[[1.0]]]))
-    assert (root[0], slope[0, 0], curvature[0, 0, 0]) == pytest.approx((1.25, 0.6, 0.512))
+    root, gradient, hessian = root_of_variance(np.array([25 / 16]), np.array([[0.75]]), np.array([[[1.0]]]))
+    assert (root[0], gradient[0, 0], hessian[0, 0, 0]) == pytest.approx((1.25, 0.6, 0.512))
 
 
 @pytest.mark.parametrize("variance", [0.0, -1e-17, -0.0])
 def test_where_there_is_no_variance_there_are_no_derivatives(variance):
     """Nor a warning; rounding may leave it a little below 0."""
-    slope, curvature = np.ones((2, 3)), np.tile(np.eye(3), (2, 1, 1))
-    parts = root_of_variance(np.array([variance, 4.0]), slope, curvature)
+    gradient, hessian = np.ones((2, 3)), np.tile(np.eye(3), (2, 1, 1))
+    parts = root_of_variance(np.array([variance, 4.0]), gradient, hessian)
     for part in parts:
         np.testing.assert_array_equal(part[0], 0.0)
-    for part, alone in zip(parts, root_of_variance(np.array([4.0]), slope[1:], curvature[1:]), strict=True):
+    for part, alone in zip(parts, root_of_variance(np.array([4.0]), gradient[1:], hessian[1:]), strict=True):
         np.testing.assert_array_equal(part[1:], alone)
         assert np.any(alone != 0)
 
@@ -57,7 +57,7 @@ def test_where_there_is_no_variance_there_are_no_derivatives(variance):
 @pytest.mark.parametrize("c", [2.0**-400, 2.0**-20, 2.0**20, 2.0**400])
 def test_in_any_unit(c):
     rng = np.random.default_rng(0)
-    variance, slope, curvature = rng.uniform(1, 2, 5), rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3))
-    ours = root_of_variance(c * c * variance, c * c * slope, c * c * curvature)
-    for part, expected in zip(ours, root_of_variance(variance, slope, curvature), strict=True):
+    variance, gradient, hessian = rng.uniform(1, 2, 5), rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3))
+    ours = root_of_variance(c * c * variance, c * c * gradient, c * c * hessian)
+    for part, expected in zip(ours, root_of_variance(variance, gradient, hessian), strict=True):
         np.testing.assert_allclose(part, c * expected, rtol=1e-13)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dale
-from dale.history.outliers import ABSURD, believable
-from dale.models.preprocessing import APART, THIN, apart, merged, rounded
+from dale.history.outliers import OUTLIER_FACTOR, remove_outliers
+from dale.models.preprocessing import APART, THIN, are_separated, average_replicates, quantize
 from dale_bench.functions import get
 from hostile import FLAT, bowl
 
@@ -35,7 +35,7 @@ class TestMerged:
             X, z, told = rng.random((n, d)), rng.normal(size=n), rng.random(n) < 0.7
             again = rng.random(n) < rng.choice([0.0, 0.05, 0.5])
             X[again] = X[rng.integers(0, n, np.sum(again))]
-            ours, expected = merged(X, z, told), naive(X, z, told)
+            ours, expected = average_replicates(X, z, told), naive(X, z, told)
             assert ours[0].shape == expected[0].shape, (seed, n)
             np.testing.assert_array_equal(ours[0], expected[0])
             np.testing.assert_allclose(ours[1], expected[1], rtol=1e-14)
@@ -47,34 +47,34 @@ class TestMerged:
                 for i, j in zip(*np.triu_indices(n, 1), strict=True):
                     twice = X.copy()
                     twice[j] = twice[i]
-                    assert len(merged(twice, np.zeros(n), np.ones(n, dtype=bool))[0]) == n - 1, (d, n, i, j)
+                    assert len(average_replicates(twice, np.zeros(n), np.ones(n, dtype=bool))[0]) == n - 1, (d, n, i, j)
 
     def test_nearly_the_same_is_the_same(self):
         X = np.array([[0.25, 0.5], [0.75, 0.5], [0.25 + 0.2 * APART, 0.5], [0.25 + 3 * APART, 0.5]])
-        points, values = merged(X, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=bool))
+        points, values = average_replicates(X, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=bool))
         np.testing.assert_array_equal(points, X[[0, 1, 3]])
         assert values.tolist() == [2.0, 2.0, 4.0]
 
     def test_points_with_the_same_coordinates_in_another_order_are_different(self):
         X = np.array([[0.1, 0.2, 0.7], [0.2, 0.1, 0.7], [0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
-        assert len(merged(X, np.zeros(4), np.ones(4, dtype=bool))[0]) == 4
+        assert len(average_replicates(X, np.zeros(4), np.ones(4, dtype=bool))[0]) == 4
 
     def test_no_failure_where_there_is_a_value(self):
         X = np.array([[0.5], [0.5], [0.2], [0.2]])
         told = np.array([False, True, False, False])
-        points, values = merged(X, np.array([9.0, 1.0, 9.0, 9.0]), told)
+        points, values = average_replicates(X, np.array([9.0, 1.0, 9.0, 9.0]), told)
         assert (points.tolist(), values.tolist()) == ([[0.5], [0.2]], [1.0, 9.0])
 
 
 def test_apart():
     points = np.array([[0.0, 0.0], [1.0, 1.0]])
     A = np.array([[0.0, 0.1], [0.0, 0.3], [0.9, 1.0]])
-    assert apart(A, points, 0.2).tolist() == [False, True, False]
-    assert apart(A, points[:0], 0.2).tolist() == [True, True, True]
+    assert are_separated(A, points, 0.2).tolist() == [False, True, False]
+    assert are_separated(A, points[:0], 0.2).tolist() == [True, True, True]
 
 
 def test_rounded():
-    assert rounded([0.3, -0.3, 0.125], 0.25).tolist() == [0.25, -0.25, 0.0]
+    assert quantize([0.3, -0.3, 0.125], 0.25).tolist() == [0.25, -0.25, 0.0]
 
 
 def seen(X, y):
@@ -102,9 +102,9 @@ def absurd_ones(X, y):
 
     best = int(min(y[i] for i in told) * 2**20)
     unit = typical(kept if len(kept) > 2 else told)
-    if unit == 0 or not any(int(y[i] * 2**20) - best > ABSURD * typical(told) > 0 for i in told):
+    if unit == 0 or not any(int(y[i] * 2**20) - best > OUTLIER_FACTOR * typical(told) > 0 for i in told):
         return []
-    return [i for i in told if int(y[i] * 2**20) - best > ABSURD * unit]
+    return [i for i in told if int(y[i] * 2**20) - best > OUTLIER_FACTOR * unit]
 
 
 class TestBelievable:
@@ -120,7 +120,7 @@ class TestBelievable:
         if np.isnan(y).all():
             y[0] = 1.0
         before = seen(X, y)
-        after = believable(before, 768)
+        after = remove_outliers(before, 768)
         assert np.flatnonzero(before.told & ~after.told).tolist() == absurd_ones(X, y)
         np.testing.assert_array_equal(after.y[after.told], before.y[after.told])
         np.testing.assert_array_equal(after.X, before.X)
@@ -129,7 +129,7 @@ class TestBelievable:
         """The oracle does find some."""
         X, y = np.linspace(0, 1, 9)[:, None], np.array([1, 2, 3, 4, 1e12, 5, 6, 7, 8.0])
         assert absurd_ones(X, y) == [4]
-        assert believable(seen(X, y), 768).told.tolist() == [True] * 4 + [False] + [True] * 4
+        assert remove_outliers(seen(X, y), 768).told.tolist() == [True] * 4 + [False] + [True] * 4
 
     @pytest.mark.parametrize("name", ["branin", "hart6", "rosen4", "rastrigin5", "ellipsoid5_1e4"])
     def test_plain_functions_have_none(self, name):
@@ -137,13 +137,13 @@ class TestBelievable:
         function = get(name)
         X = np.random.default_rng(0).random((200, function.dimension))
         history = seen(X, np.array([function.on_cube()(x) for x in X]))
-        assert believable(history, 768) is history
+        assert remove_outliers(history, 768) is history
         optimizer = dale.Optimizer(function.bounds, seed=0)
         for _ in range(30):
             trial = optimizer.ask()
             optimizer.tell(trial, function.fun(trial.x))
             history = optimizer._ledger.history()
-            assert believable(history, 768).told.all(), trial
+            assert remove_outliers(history, 768).told.all(), trial
 
     def test_a_function_of_many_decades_loses_its_tops_and_is_solved(self):
         """Goldstein and Price's function lies between 3 and 1e6."""
@@ -153,7 +153,7 @@ class TestBelievable:
             trial = optimizer.ask()
             optimizer.tell(trial, function.fun(trial.x))
             history = optimizer._ledger.history()
-            aside |= set(history.y[~believable(history, 768).told])
+            aside |= set(history.y[~remove_outliers(history, 768).told])
         assert min(aside) > 1e5
         assert optimizer.best_value - function.minimum < 1e-9
 
@@ -161,7 +161,7 @@ class TestBelievable:
     def test_flat_functions_have_none(self, name):
         X = np.random.default_rng(0).random((60, 2))
         history = seen(X, np.array([FLAT[name](x) for x in X], dtype=float))
-        assert believable(history, 768).told.all()
+        assert remove_outliers(history, 768).told.all()
 
     @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])
     @pytest.mark.parametrize("shift", [0.0, -5.0])
@@ -170,7 +170,7 @@ class TestBelievable:
         rng = np.random.default_rng(1)
         X, spoiled = rng.random((60, 2)), rng.random(60) < 0.2
         y = np.where(spoiled, 1e12, [bowl(x) + shift for x in X])
-        assert believable(seen(X, scale * y), 768).told.tolist() == (~spoiled).tolist()
+        assert remove_outliers(seen(X, scale * y), 768).told.tolist() == (~spoiled).tolist()
 
     @pytest.mark.parametrize("sign", [1.0, -1.0])
     def test_at_the_end_of_the_floats(self, sign):
@@ -178,7 +178,7 @@ class TestBelievable:
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])
         y[3], y[5] = 1.7e308, sign * 1.7e308
-        told = believable(seen(X, y), 768).told
+        told = remove_outliers(seen(X, y), 768).told
         assert told.tolist() == [i not in ((3, 5) if sign > 0 else ()) for i in range(20)]
 
     def test_most_of_them_are_typical(self):
@@ -186,21 +186,21 @@ class TestBelievable:
         X = np.random.default_rng(0).random((21, 2))
         y = np.array([bowl(x) for x in X])
         y[:11] = 1e12
-        assert believable(seen(X, y), 768).told.all()
+        assert remove_outliers(seen(X, y), 768).told.all()
         y[10] = 1.0
-        assert believable(seen(X, y), 768).told.tolist() == [False] * 10 + [True] * 11
+        assert remove_outliers(seen(X, y), 768).told.tolist() == [False] * 10 + [True] * 11
 
     def test_an_absurdly_low_value_is_the_best(self):
         """There is no telling it from a find."""
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])
         y[7] = -1e12
-        assert believable(seen(X, y), 768).told.all()
+        assert remove_outliers(seen(X, y), 768).told.all()
 
     def test_at_one_point(self):
         """Of points that are one to a global model, all values count."""
         X = np.full((5, 2), 0.5)
-        assert believable(seen(X, np.array([1.0, 2.0, 1.0, -3.0, 1e6])), 768).told.tolist() == [True] * 4 + [False]
+        assert remove_outliers(seen(X, np.array([1.0, 2.0, 1.0, -3.0, 1e6])), 768).told.tolist() == [True] * 4 + [False]
 
     def test_the_result_keeps_them(self):
         """They are told, counted and shown, and the local minima are those of the others."""

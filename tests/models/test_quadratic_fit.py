@@ -13,10 +13,10 @@ dimensions = pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
 
 
 def in_ball(rng, ball, k):
-    d = len(ball.centre)
+    d = len(ball.center)
     z = rng.normal(size=(k, d))
     z *= rng.random((k, 1)) ** (1 / d) / np.linalg.norm(z, axis=1, keepdims=True)
-    return ball.centre + ball.radius * z
+    return ball.center + ball.radius * z
 
 
 def convex(rng, d):
@@ -42,16 +42,16 @@ def test_recovers_quadratics(d, radius):
     for extra in (0, 1, n_unknowns(d)):
         ball = Ball(rng.random(d), radius)
         X = in_ball(rng, ball, n_unknowns(d) + extra)
-        Z = (X - ball.centre) / radius  # exact: the coordinates lose nothing in the difference
+        Z = (X - ball.center) / radius  # exact: the coordinates lose nothing in the difference
         B, t = convex(rng, d), rng.uniform(-0.5, 0.5, d)
         y = 0.7 + 0.5 * np.einsum("ni,ij,nj->n", Z - t, B, Z - t)
         fit = QuadraticFit.to(X, y, ball)
         assert fit.is_convex
         np.testing.assert_allclose(fit.hessian * radius**2, B, rtol=0, atol=1e-7)
         assert fit.minimum == pytest.approx(0.7, abs=1e-9)
-        np.testing.assert_allclose((fit.minimiser - ball.centre) / radius, t, rtol=0, atol=1e-6)
+        np.testing.assert_allclose((fit.minimiser - ball.center) / radius, t, rtol=0, atol=1e-6)
         A = in_ball(rng, ball, 20)
-        Z = (A - ball.centre) / radius
+        Z = (A - ball.center) / radius
         np.testing.assert_allclose(fit(A), 0.7 + 0.5 * np.einsum("ni,ij,nj->n", Z - t, B, Z - t), rtol=0, atol=1e-8)
 
 
@@ -79,8 +79,8 @@ def test_stationary_point_by_the_oracle():
     np.testing.assert_allclose(fit.minimiser, x_star, rtol=1e-8)
     assert fit.minimum == pytest.approx(b0 + b1 @ x_star / 2, abs=1e-10)
     h = 1e-6
-    slopes = [(fit(x_star + e)[0] - fit(x_star - e)[0]) / (2 * h) for e in h * np.eye(2)[:, None, :]]
-    np.testing.assert_allclose(slopes, 0.0, atol=1e-8)
+    gradients = [(fit(x_star + e)[0] - fit(x_star - e)[0]) / (2 * h) for e in h * np.eye(2)[:, None, :]]
+    np.testing.assert_allclose(gradients, 0.0, atol=1e-8)
 
 
 def test_small_variation_on_a_large_value():

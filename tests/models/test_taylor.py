@@ -10,7 +10,7 @@ from dale.models import taylor
 from dale.models.monomials import affordable_degree, monomials, n_terms
 from dale.models.taylor import FAR_RHOS, MOST_POINTS, RHOS, TaylorModel
 
-digits = mp.workdps(80)  # the condition of the kernel takes 38, twice in the spread
+digits = mp.workdps(80)  # the condition of the kernel takes 38, twice in the std
 exact = np.vectorize(mp.mpf, otypes=[object])
 
 
@@ -37,7 +37,7 @@ class Dense:
 
     @digits
     def predict(self, A):
-        """Mean and spread of the polynomial, the latter in units of s."""
+        """Mean and std of the polynomial, the latter in units of s."""
         inverse, pairs = self.K**-1, []
         for a in exact(A)[:, None]:
             k = mp.matrix(self.kernel(self.Z, a)[:, 0].tolist())
@@ -46,15 +46,15 @@ class Dense:
 
 
 def bumpy(X):
-    """A bowl that is no polynomial, with a slope."""
+    """A bowl that is no polynomial, with a gradient."""
     return 2 * X[:, 0] - np.exp(-np.sum((X - 0.4) ** 2, axis=1)) + 0.3 * np.sin(X @ np.arange(1, X.shape[1] + 1))
 
 
 def bumpy_model(d, n):
     rng, radius = np.random.default_rng([d, n]), 0.3
-    centre = rng.uniform(0.3, 0.7, d)
-    X = centre + radius * rng.uniform(-1, 1, (n, d))
-    return TaylorModel.fit(X, bumpy(X), centre, float(bumpy(centre[None])[0]), radius), X, rng
+    center = rng.uniform(0.3, 0.7, d)
+    X = center + radius * rng.uniform(-1, 1, (n, d))
+    return TaylorModel.fit(X, bumpy(X), center, float(bumpy(center[None])[0]), radius), X, rng
 
 
 def quadratic(rng, d):
@@ -67,17 +67,17 @@ models = pytest.mark.parametrize(("d", "n"), [(1, 5), (2, 7), (2, 30), (3, 40), 
 
 @pytest.mark.parametrize("d", range(1, 8))
 def test_features_make_powers_of_the_inner_product(d):
-    """And their slopes are those of the complex step."""
+    """And their gradients are those of the complex step."""
     rng = np.random.default_rng(d)
     A, B = rng.normal(size=(6, d)), rng.normal(size=(7, d))
     terms = monomials(d, affordable_degree(d))
     for k in range(1, affordable_degree(d) + 1):
         ours = terms.degree == k
         np.testing.assert_allclose(terms(A)[:, ours] @ terms(B)[:, ours].T, (A @ B.T) ** k, rtol=1e-12, atol=1e-12)
-    features, slopes = terms.with_slopes(A)
+    features, gradients = terms.with_gradients(A)
     np.testing.assert_array_equal(features, terms(A))
     for i, e in enumerate(np.eye(d)):
-        np.testing.assert_allclose(slopes[:, :, i], terms(A + 1e-100j * e).imag / 1e-100, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(gradients[:, :, i], terms(A + 1e-100j * e).imag / 1e-100, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize(("d", "degree"), [(d, affordable_degree(d)) for d in range(1, 8)] + [(1, 1), (3, 1), (20, 2)])
@@ -89,15 +89,15 @@ def test_second_derivatives_of_every_monomial_by_complex_step(d, degree):
 
     def exactly(Z):
         """All of them, (m, p, d, d)."""
-        return np.stack([terms.with_slopes(Z + 1e-100j * e)[1].imag / 1e-100 for e in np.eye(d)], axis=3)
+        return np.stack([terms.with_gradients(Z + 1e-100j * e)[1].imag / 1e-100 for e in np.eye(d)], axis=3)
 
-    one_by_one = terms.curvatures(terms(np.tile(z, (p, 1))), np.eye(p))
+    one_by_one = terms.hessians(terms(np.tile(z, (p, 1))), np.eye(p))
     np.testing.assert_allclose(one_by_one, exactly(z[None])[0], rtol=1e-12, atol=1e-14)
     for weights in (rng.normal(size=p), rng.normal(size=(6, p))):
         expected = np.einsum("mp,mpij->mij", np.broadcast_to(weights, (6, p)), exactly(A))
-        curvatures = terms.curvatures(terms(A), weights)
-        np.testing.assert_allclose(curvatures, expected, rtol=1e-11, atol=1e-11 * max(np.max(np.abs(expected)), 1.0))
-        np.testing.assert_array_equal(curvatures, curvatures.transpose(0, 2, 1))
+        hessians = terms.hessians(terms(A), weights)
+        np.testing.assert_allclose(hessians, expected, rtol=1e-11, atol=1e-11 * max(np.max(np.abs(expected)), 1.0))
+        np.testing.assert_array_equal(hessians, hessians.transpose(0, 2, 1))
 
 
 def test_number_of_terms_and_degree():
@@ -109,7 +109,7 @@ def test_number_of_terms_and_degree():
 
 
 def within(d, n, radius, size):
-    """Points within ``size`` radii of the centre: model, oracle, and places as near and less near."""
+    """Points within ``size`` radii of the center: model, oracle, and places as near and less near."""
     rng = np.random.default_rng([d, n])
     X, f, w = radius * size * rng.uniform(-1, 1, (n, d)), quadratic(rng, d), rng.normal(size=d)
     y = f(X) + 4 * (X @ w) ** 3 + (X @ w) ** 4
@@ -124,12 +124,12 @@ def within(d, n, radius, size):
 def test_posterior_against_dense_formulas(d, n, radius, size):
     """To 1e-8, but s, and the mean far from all points, only as well as the last digits of the values tell them."""
     model, oracle, near, far = within(d, n, radius, size)
-    mean, spread = oracle.predict(np.vstack([near, far]))
-    s, known = math.sqrt(oracle.variance), spread > 1e-14  # below, see the next test
+    mean, std = oracle.predict(np.vstack([near, far]))
+    s, known = math.sqrt(oracle.variance), std > 1e-14  # below, see the next test
     ours = model.predict(np.vstack([near, far]))
     np.testing.assert_allclose(ours[0][: len(near)], mean[: len(near)], rtol=1e-8)
-    assert np.all(np.abs(ours[0] - mean) <= 1e-8 * np.abs(mean) + 20 * oracle.rounding * s * spread)
-    np.testing.assert_allclose(ours[1][known] / model.scale, spread[known], rtol=1e-8)
+    assert np.all(np.abs(ours[0] - mean) <= 1e-8 * np.abs(mean) + 20 * oracle.rounding * s * std)
+    np.testing.assert_allclose(ours[1][known] / model.scale, std[known], rtol=1e-8)
     assert model.scale == pytest.approx(s, rel=1e-8 + oracle.rounding)
 
 
@@ -178,13 +178,13 @@ def test_hessian_of_the_least_norm(n):
 def test_a_quadratic_is_found_out(d, radius):
     """In all the cube; to rho^-2, by which prior and remainder bend it, unless points determine more than degree 2."""
     rng = np.random.default_rng(d)
-    f, centre, A = quadratic(rng, d), rng.uniform(0.3, 0.7, d), rng.random((200, d))
-    value, enough = float(f(centre[None])[0]), min(2 * n_terms(d, affordable_degree(d)), MOST_POINTS)
+    f, center, A = quadratic(rng, d), rng.uniform(0.3, 0.7, d), rng.random((200, d))
+    value, enough = float(f(center[None])[0]), min(2 * n_terms(d, affordable_degree(d)), MOST_POINTS)
     for n, error in ((enough, 1e-10 if d < 7 else 1e-8), (n_terms(d, 2) + 3, 1e-6)):
-        X = centre + radius * rng.uniform(-1, 1, (n, d))
-        model = TaylorModel.fit(X, f(X), centre, value, radius)
+        X = center + radius * rng.uniform(-1, 1, (n, d))
+        model = TaylorModel.fit(X, f(X), center, value, radius)
         assert model.rho in FAR_RHOS
-        mean, _ = model.predict((A - centre) / radius)
+        mean, _ = model.predict((A - center) / radius)
         np.testing.assert_allclose(value + mean, f(A), rtol=0, atol=error * np.ptp(f(A)))
 
 
@@ -199,35 +199,35 @@ def test_few_points_earn_nothing_far(d):
 
 @models
 def test_slopes_and_curvatures_by_central_differences(d, n):
-    """Of the mean everywhere; of the spread but at the centre, where it has a kink."""
+    """Of the mean everywhere; of the std but at the center, where it has a kink."""
     model, _, rng = bumpy_model(d, n)
     Z, h = np.vstack([np.zeros((1, d)), rng.uniform(-1.5, 1.5, (6, d))]), 1e-5
-    beliefs, surface = model.predict_with_curvatures(Z), model.mean_with_curvatures(Z)
-    np.testing.assert_allclose([beliefs.mean, beliefs.spread], model.predict(Z), rtol=1e-13)
-    for ours, same in zip(surface, (beliefs.mean, beliefs.mean_slope, beliefs.mean_curvature), strict=True):
+    beliefs, surface = model.derivatives(Z), model.mean_derivatives(Z)
+    np.testing.assert_allclose([beliefs.mean, beliefs.std], model.predict(Z), rtol=1e-13)
+    for ours, same in zip(surface, (beliefs.mean, beliefs.mean_gradient, beliefs.mean_hessian), strict=True):
         np.testing.assert_array_equal(ours, same)
-    np.testing.assert_array_equal(model.gradient, beliefs.mean_slope[0])
-    np.testing.assert_array_equal(model.hessian, beliefs.mean_curvature[0])
+    np.testing.assert_array_equal(model.gradient, beliefs.mean_gradient[0])
+    np.testing.assert_array_equal(model.hessian, beliefs.mean_hessian[0])
     away = slice(1, None)
     claims = [
-        (Z, "mean", beliefs.mean_slope),
-        (Z[away], "spread", beliefs.spread_slope[away]),
-        (Z, "mean_slope", beliefs.mean_curvature),
-        (Z[away], "spread_slope", beliefs.spread_curvature[away]),
+        (Z, "mean", beliefs.mean_gradient),
+        (Z[away], "std", beliefs.std_gradient[away]),
+        (Z, "mean_gradient", beliefs.mean_hessian),
+        (Z[away], "std_gradient", beliefs.std_hessian[away]),
     ]
     for i, step in enumerate(h * np.eye(d)):
         for points, of, claimed in claims:
-            up, down = (getattr(model.predict_with_curvatures(points + sign * step), of) for sign in (1, -1))
+            up, down = (getattr(model.derivatives(points + sign * step), of) for sign in (1, -1))
             rise = (up - down) / (2 * h)
             np.testing.assert_allclose(claimed[..., i], rise, rtol=1e-5, atol=1e-5 * np.max(np.abs(rise)), err_msg=of)
 
 
 @models
-def test_the_centre_is_interpolated_and_the_remainder_grows_from_there(d, n):
+def test_the_center_is_interpolated_and_the_remainder_grows_from_there(d, n):
     model, _, _ = bumpy_model(d, n)
-    mean, spread = model.predict(np.zeros((1, d)))
+    mean, std = model.predict(np.zeros((1, d)))
     assert (mean[0], model.degree, model.n_points) == (0.0, affordable_degree(d), n)
-    assert 0 <= spread[0] <= 1e-12 * model.scale
+    assert 0 <= std[0] <= 1e-12 * model.scale
     m, r = model.degree, np.array([0.0, 0.3, 1.0, 2.0])
     expected = model.scale * (model.radius / model.rho) ** (m - 1) * r ** (m + 1)
     np.testing.assert_allclose([*model.remainder(r), model.remainder(2.0)], [*expected, expected[-1]], rtol=1e-12)
@@ -239,14 +239,14 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.root, other.root)
 
 
-def test_the_nearest_points_are_used_and_none_at_the_centre():
+def test_the_nearest_points_are_used_and_none_at_the_center():
     X = np.random.default_rng(0).random((MOST_POINTS + 50, 2))
-    centre, y, distance = X[7], bumpy(X), np.linalg.norm(X - X[7], axis=1)
+    center, y, distance = X[7], bumpy(X), np.linalg.norm(X - X[7], axis=1)
     nearest = np.argsort(distance)[1 : MOST_POINTS + 1]
-    expected = TaylorModel.fit(X[nearest], y[nearest], centre, y[7], 0.1)
+    expected = TaylorModel.fit(X[nearest], y[nearest], center, y[7], 0.1)
     lies = np.where(distance > np.max(distance[nearest]), 1e6, y)
-    more = np.vstack([centre, X, centre + 1e-11]), np.hstack([-50.0, lies, 50.0])
-    assert_same(TaylorModel.fit(*more, centre, y[7], 0.1), expected)
+    more = np.vstack([center, X, center + 1e-11]), np.hstack([-50.0, lies, 50.0])
+    assert_same(TaylorModel.fit(*more, center, y[7], 0.1), expected)
     assert expected.n_points == MOST_POINTS
 
 
@@ -255,12 +255,12 @@ def test_the_nearest_points_are_used_and_none_at_the_centre():
 def test_units_of_the_values_do_not_matter(d, n, factor):
     model, X, rng = bumpy_model(d, n)
     y, Z = bumpy(X), rng.uniform(-1, 1, (9, d))
-    scaled = TaylorModel.fit(X, factor * y, model.centre, factor * model.value, model.radius)
+    scaled = TaylorModel.fit(X, factor * y, model.center, factor * model.value, model.radius)
     assert scaled.rho == model.rho
     np.testing.assert_allclose(scaled.predict(Z), model.predict(Z) * np.array([[factor], [abs(factor)]]), rtol=1e-9)
     y, value = np.round(y * 2**30) / 2**30, round(model.value * 2**30) / 2**30  # so that 1000 more loses no digits
-    shifted = TaylorModel.fit(X, y + 1000.0, model.centre, value + 1000.0, model.radius)
-    assert_same(shifted, TaylorModel.fit(X, y, model.centre, value, model.radius))
+    shifted = TaylorModel.fit(X, y + 1000.0, model.center, value + 1000.0, model.radius)
+    assert_same(shifted, TaylorModel.fit(X, y, model.center, value, model.radius))
 
 
 def test_any_data():
@@ -268,14 +268,14 @@ def test_any_data():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         d, radius, scale = int(rng.integers(1, 7)), 10 ** rng.uniform(-9, math.log10(0.3)), 10 ** rng.uniform(-12, 12)
-        n, centre = int(rng.integers(d + 2, 61)), rng.random(d)
-        X = np.clip(centre + 10 ** rng.uniform(math.log10(radius) - 2, 0, (n, 1)) * rng.uniform(-1, 1, (n, d)), 0, 1)
+        n, center = int(rng.integers(d + 2, 61)), rng.random(d)
+        X = np.clip(center + 10 ** rng.uniform(math.log10(radius) - 2, 0, (n, 1)) * rng.uniform(-1, 1, (n, d)), 0, 1)
         X[rng.random(n) < rng.choice([0.0, 0.3, 1.0])] = X[0]
-        X[rng.random(n) < rng.choice([0.0, 0.3])] = centre
-        value = float(bumpy(centre[None])[0])
+        X[rng.random(n) < rng.choice([0.0, 0.3])] = center
+        value = float(bumpy(center[None])[0])
         y = (bumpy(X), rng.normal(size=n), np.full(n, value))[seed % 3]
-        model = TaylorModel.fit(X, scale * y, centre, scale * value, radius)
-        Z = np.vstack([(X - centre) / radius, rng.uniform(-1, 1, (5, d)), np.zeros((1, d))])
-        derivatives = *model.predict_with_curvatures(Z), *model.mean_with_curvatures(Z), model.gradient, model.hessian
+        model = TaylorModel.fit(X, scale * y, center, scale * value, radius)
+        Z = np.vstack([(X - center) / radius, rng.uniform(-1, 1, (5, d)), np.zeros((1, d))])
+        derivatives = *model.derivatives(Z), *model.mean_derivatives(Z), model.gradient, model.hessian
         for numbers in (*model.predict(Z), *derivatives, model.remainder(1.0)):
             assert np.all(np.isfinite(numbers)), seed

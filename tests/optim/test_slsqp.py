@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dale.optim.slsqp import descend_within, least_violation, pulled_back
+from dale.optim.slsqp import least_violation, minimize_slsqp, restore_feasibility
 
 LOWER, UPPER = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
 AXIS = np.linspace(-1, 1, 161)
@@ -36,7 +36,7 @@ def test_the_lowest_point_within_limits_is_that_of_a_dense_grid(limits):
     inside = np.array([np.all(limits(z)[0] <= 0) for z in GRID])
     lowest = min(banana(z)[0] for z in GRID[inside])
     starts = [np.array([-0.5, -0.3]), np.array([0.5, -0.6]), np.array([-0.3, 0.2])]
-    ends = [descend_within(banana, limits, start, LOWER, UPPER) for start in starts]
+    ends = [minimize_slsqp(banana, limits, start, LOWER, UPPER) for start in starts]
     for z, value in ends:
         assert np.max(limits(z)[0]) < 1e-9
         assert value == banana(z)[0]
@@ -46,15 +46,15 @@ def test_the_lowest_point_within_limits_is_that_of_a_dense_grid(limits):
 
 def test_units_of_function_and_limits_do_not_matter():
     def small(z):
-        value, slope = banana(z)
-        return 1e-12 * value, 1e-12 * slope
+        value, gradient = banana(z)
+        return 1e-12 * value, 1e-12 * gradient
 
     def large(z):
-        values, slopes = circle(0.5)(z)
-        return 1e9 * values, 1e9 * slopes
+        values, gradients = circle(0.5)(z)
+        return 1e9 * values, 1e9 * gradients
 
-    plain, _ = descend_within(banana, circle(0.5), np.array([-0.5, -0.3]), LOWER, UPPER)
-    scaled, _ = descend_within(small, large, np.array([-0.5, -0.3]), LOWER, UPPER)
+    plain, _ = minimize_slsqp(banana, circle(0.5), np.array([-0.5, -0.3]), LOWER, UPPER)
+    scaled, _ = minimize_slsqp(small, large, np.array([-0.5, -0.3]), LOWER, UPPER)
     np.testing.assert_allclose(scaled, plain, atol=1e-6)
 
 
@@ -76,7 +76,7 @@ def test_what_may_not_be_violated_is_not():
 
 def test_a_function_without_a_value_stays_where_it_is():
     start = np.array([0.1, 0.1])
-    z, _ = descend_within(lambda z: (np.nan, np.zeros(2)), circle(0.5), start, LOWER, UPPER)
+    z, _ = minimize_slsqp(lambda z: (np.nan, np.zeros(2)), circle(0.5), start, LOWER, UPPER)
     np.testing.assert_array_equal(z, start)
 
 
@@ -84,7 +84,7 @@ def test_jumps_do_not_make_it_endless():
     def steps(z):
         return np.array([np.floor(8 * z[0]) / 8 + np.floor(8 * z[1]) / 8]), np.array([[1e6, -1e6 * (z[0] > 0)]])
 
-    z, value = descend_within(banana, steps, np.array([-0.5, -0.3]), LOWER, UPPER)
+    z, value = minimize_slsqp(banana, steps, np.array([-0.5, -0.3]), LOWER, UPPER)
     assert np.all(np.isfinite(z))
     assert np.isfinite(value)
 
@@ -95,21 +95,21 @@ class TestPulledBack:
 
     def test_what_is_allowed_stays(self):
         x = np.array([-0.5, 0.1])
-        assert pulled_back(x, None, self.allowed, cut, LOWER, UPPER) is x
+        assert restore_feasibility(x, None, self.allowed, cut, LOWER, UPPER) is x
 
     def test_along_the_slopes_it_ends_near_where_it_was(self):
         x = np.array([0.2999, 1e-6])  # in the disc; the way back to the inside point leads through it
-        back = pulled_back(x, np.array([-0.8, 0.0]), self.allowed, cut, LOWER, UPPER, spare=1e-15)
+        back = restore_feasibility(x, np.array([-0.8, 0.0]), self.allowed, cut, LOWER, UPPER, spare=1e-15)
         assert self.allowed(back)
         assert np.linalg.norm(back - x) < 2e-4
 
     def test_without_slopes_it_ends_on_the_way_to_the_inside(self):
         x, inside = np.array([0.9, 0.9]), np.array([0.0, -0.5])
-        back = pulled_back(x, inside, self.allowed, None, LOWER, UPPER)
+        back = restore_feasibility(x, inside, self.allowed, None, LOWER, UPPER)
         assert self.allowed(back)
         (a, b), (c, d) = back - inside, x - inside
         assert abs(a * d - b * c) < 1e-12  # on the line between them
         assert not self.allowed(back + 1e-9 * (x - inside))
 
     def test_without_a_way_there_is_none(self):
-        assert pulled_back(np.array([0.9, 0.9]), None, self.allowed, None, LOWER, UPPER) is None
+        assert restore_feasibility(np.array([0.9, 0.9]), None, self.allowed, None, LOWER, UPPER) is None

@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.space.allowed_set import POOL, Inputs
+from dale.space.allowed_set import POOL, AllowedSet
 from dale.space.constraints import as_constraints
 from dale.space.space import as_space
 
 
 def inputs_of(constraint, dimension=2):
     read = as_constraints(constraint, as_space([(0, 1)] * dimension))
-    return Inputs.of(read.allowed, read.margins, lambda: read.flat, dimension, lambda: read.trouble)
+    return AllowedSet.of(read.allowed, read.margins, lambda: read.flat, dimension, lambda: read.trouble)
 
 
 def ring(x):

@@ -5,12 +5,12 @@ import pytest
 
 import dale
 from dale.history.reason import Source
-from dale.methods.base import Memory
-from dale.methods.default.global_search import Landscape
-from dale.methods.default.local_search import Valleys
-from dale.methods.default.trust_region import TrustRegions
-from dale.models.preprocessing import POINT_GRAIN
-from dale.optim.projected_newton import Surface, Tolerance, descend
+from dale.methods.base import Cache
+from dale.methods.default.global_search import GlobalSearch
+from dale.methods.default.local_search import LocalSearch
+from dale.methods.default.trust_region import TrustRegionSet
+from dale.models.preprocessing import POINT_RESOLUTION
+from dale.optim.projected_newton import FunctionValues, Tolerance, minimize_on_box
 
 SPACE = dale.Space(x=(0.0, 1.0), n=dale.Int(0, 10), c=dale.Choice(["u", "v", "w"]))
 
@@ -32,8 +32,8 @@ def run(space, fun, n, seed=0):
 def sides(optimizer):
     history, rng = optimizer._ledger.history(), np.random.default_rng(0)
     failed = history.X[~history.told]
-    valleys = Valleys(optimizer.method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
-    return valleys, Landscape(optimizer.method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
+    valleys = LocalSearch(optimizer.method, history, TrustRegionSet.of(history.trials), failed, noisy=False, rng=rng)
+    return valleys, GlobalSearch(optimizer.method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
 
 
 def test_a_continuous_space_has_no_rounding():
@@ -99,26 +99,26 @@ class TestConditional:
         sources = set()
         while len(optimizer.history) < 30:
             if len(optimizer.history) >= 3:
-                point, reason = optimizer.method.propose(optimizer._ledger.history(), seed, Memory())
-                np.testing.assert_allclose(self.SPACE.snap(point), point, rtol=0, atol=POINT_GRAIN)
+                point, reason = optimizer.method.propose(optimizer._ledger.history(), seed, Cache())
+                np.testing.assert_allclose(self.SPACE.snap(point), point, rtol=0, atol=POINT_RESOLUTION)
                 sources.add(reason.source)
             trial = optimizer.ask()
             optimizer.tell(trial, self.fun(trial.params))
-        assert {Source.GLOBAL, Source.REGION} <= sources
+        assert {Source.GLOBAL, Source.LOCAL} <= sources
 
     def test_a_local_step_leaves_what_others_depend_on(self):
         history = run(self.SPACE, self.fun, 40).history
-        steps = [(t.params, history[t.reason.step.centre].params) for t in history if t.reason.step is not None]
+        steps = [(t.params, history[t.reason.step.center].params) for t in history if t.reason.step is not None]
         assert len(steps) > 5
-        for params, centre in steps:
-            assert (params["a"], params["e"]) == (centre["a"], centre["e"])
-            assert set(params) == set(centre)
+        for params, center in steps:
+            assert (params["a"], params["e"]) == (center["a"], center["e"])
+            assert set(params) == set(center)
 
 
 def test_without_an_order_there_are_no_local_steps():
     space = dale.Space(a=dale.Choice(list("abcd")), b=dale.Choice(list("abcd")))
     optimizer = run(space, lambda p: (p["a"] != "c") + 2 * (p["b"] != "d"), 14)
-    assert Source.REGION not in {t.reason.source for t in optimizer.history}
+    assert Source.LOCAL not in {t.reason.source for t in optimizer.history}
     assert optimizer.best.value == 0
 
 
@@ -149,14 +149,14 @@ def test_each_start_of_a_descent_may_have_its_own_box():
 
     def fun(X):
         E = X - 0.4
-        return Surface(0.5 * np.einsum("mi,ij,mj->m", E, A, E), E @ A, np.tile(A, (len(X), 1, 1)))
+        return FunctionValues(0.5 * np.einsum("mi,ij,mj->m", E, A, E), E @ A, np.tile(A, (len(X), 1, 1)))
 
     starts = rng.random((6, 3))
     lower, upper = np.where(rng.random((6, 3)) < 0.4, starts, 0.0), np.where(rng.random((6, 3)) < 0.4, starts, 1.0)
     tolerance = Tolerance(1e-13, 1e-16)
-    X, values = descend(fun, starts, lower, upper, tolerance=tolerance)
+    X, values = minimize_on_box(fun, starts, lower, upper, tolerance=tolerance)
     for i in range(6):
-        one, value = descend(fun, starts[i : i + 1], lower[i], upper[i], tolerance=tolerance)
+        one, value = minimize_on_box(fun, starts[i : i + 1], lower[i], upper[i], tolerance=tolerance)
         np.testing.assert_allclose(X[i], one[0], rtol=0, atol=1e-10)
         assert values[i] == pytest.approx(value[0], rel=1e-12)
     assert np.all((lower <= X) & (upper >= X))

@@ -53,7 +53,7 @@ class Uniform:
 
     def propose(self, history, seed, memory):
         rng = np.random.default_rng([seed, len(history.trials)])
-        return rng.random(history.dimension), dale.Reason(dale.trial.Source.EXPLORE)
+        return rng.random(history.dimension), dale.Reason(dale.trial.Source.SPACE_FILLING)
 
 
 def without_store(budget):

@@ -6,11 +6,11 @@ import pytest
 import dale
 from dale.history.reason import Reason, Source
 from dale.history.result import LocalMinimum
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.space.space import as_space
 from dale.view import tolerances as sharpness
 from dale.view.data import axis_of, convergence, landscape, slices
-from dale.view.surrogate import Surface
+from dale.view.surrogate import PlotSurrogate
 from dale.view.tolerances import acceptable_rise, ellipse
 
 BOUNDS = [(-2.0, 2.0), (0.0, 10.0)]
@@ -25,7 +25,7 @@ def run():
     return dale.minimize(bowl, BOUNDS, budget=14, seed=0, method=dale.methods.paper())
 
 
-def trial(number, value, source=Source.GLOBAL, state=State.TOLD, **why):
+def trial(number, value, source=Source.GLOBAL, state=TrialState.COMPLETE, **why):
     point = np.array([0.1 * number])
     return Trial(number, point, point, point, Reason(source, **why), state, value)
 
@@ -33,12 +33,12 @@ def trial(number, value, source=Source.GLOBAL, state=State.TOLD, **why):
 class TestConvergence:
     def test_best_so_far_passes_over_failures_and_leaves_out_what_is_pending(self):
         history = [
-            trial(0, None, Source.DESIGN, State.FAILED),
-            trial(1, 5.0, Source.DESIGN),
+            trial(0, None, Source.INITIAL_DESIGN, TrialState.FAILED),
+            trial(1, 5.0, Source.INITIAL_DESIGN),
             trial(2, 7.0, length_scale=1.0),
-            trial(3, None, state=State.PENDING),
-            trial(4, None, state=State.FAILED, length_scale=0.5, cooled=True),
-            trial(5, 2.0, Source.REGION, length_scale=0.5),
+            trial(3, None, state=TrialState.PENDING),
+            trial(4, None, state=TrialState.FAILED, length_scale=0.5, cooled=True),
+            trial(5, 2.0, Source.LOCAL, length_scale=0.5),
         ]
         series = convergence(history)
         np.testing.assert_array_equal(series.number, [1, 2, 3, 4, 5])
@@ -46,7 +46,13 @@ class TestConvergence:
         np.testing.assert_array_equal(series.best, [np.nan, 5, 5, 5, 2])
         np.testing.assert_array_equal(series.length_scale, [np.nan, np.nan, 1, 0.5, 0.5])
         np.testing.assert_array_equal(series.cooled, [False, False, False, True, False])
-        assert series.source == (Source.DESIGN, Source.DESIGN, Source.GLOBAL, Source.GLOBAL, Source.REGION)
+        assert series.source == (
+            Source.INITIAL_DESIGN,
+            Source.INITIAL_DESIGN,
+            Source.GLOBAL,
+            Source.GLOBAL,
+            Source.LOCAL,
+        )
 
     def test_of_a_run(self, run):
         series = convergence(run.history)
@@ -61,20 +67,20 @@ class TestConvergence:
 
 class TestSurface:
     def test_goes_through_the_observations(self, run):
-        mean, spread = Surface.of(run.history).predict(np.array([t.point for t in run.history]))
+        mean, std = PlotSurrogate.of(run.history).predict(np.array([t.point for t in run.history]))
         np.testing.assert_allclose(mean, run.func_vals, atol=1e-3 * np.ptp(run.func_vals))
-        assert np.all(spread < 1e-2 * np.ptp(run.func_vals))
+        assert np.all(std < 1e-2 * np.ptp(run.func_vals))
 
     def test_takes_the_length_scale_it_is_given(self, run):
-        assert Surface.of(run.history, 0.07).posterior.kernel.length_scale == 0.07
+        assert PlotSurrogate.of(run.history, 0.07).posterior.kernel.length_scale == 0.07
 
     def test_far_from_all_data_a_short_length_scale_knows_nothing(self, run):
-        short, long = (Surface.of(run.history, l).predict(np.array([[0.0, 1.0]])).spread[0] for l in (0.02, 1.0))
+        short, long = (PlotSurrogate.of(run.history, l).predict(np.array([[0.0, 1.0]])).std[0] for l in (0.02, 1.0))
         assert short > 2 * long
 
     def test_refuses_a_run_without_a_value(self):
         with pytest.raises(ValueError, match="no evaluation has given a value"):
-            Surface.of([trial(0, None, state=State.FAILED)])
+            PlotSurrogate.of([trial(0, None, state=TrialState.FAILED)])
 
 
 class TestLandscape:
@@ -82,7 +88,7 @@ class TestLandscape:
         seen = landscape(run, as_space(BOUNDS), fine=31)
         X, Y = np.meshgrid(seen.x.values, seen.y.values)
         true = (X - 0.5) ** 2 + 0.1 * (Y - 4) ** 2 + 3
-        assert seen.mean.shape == seen.spread.shape == (31, 31)
+        assert seen.mean.shape == seen.std.shape == (31, 31)
         assert np.median(np.abs(seen.mean - true)) < 0.05 * np.ptp(true)
 
     def test_axes_are_in_the_users_units_and_order(self):

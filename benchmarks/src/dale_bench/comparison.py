@@ -57,7 +57,7 @@ class Comparison:
         curves: function -> method -> best regret so far, (runs, budget).
         envelope_of: The methods whose best in each cell is the envelope: the peers.
         unfair: Pairs (function, method) that take no part in envelopes and ranks, such as a method that evaluates the
-            box centre first on a function that has its minimum there.
+            box center first on a function that has its minimum there.
     """
 
     curves: Curves

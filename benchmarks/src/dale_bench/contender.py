@@ -78,7 +78,7 @@ class Contender:
         peer: Whether it is somebody else's software.
         modules: What has to be importable.
         distributions: Whose versions are recorded with each run.
-        starts_at_centre: Whether the box centre is among its first points, worth an unfair lot on centred functions.
+        starts_at_center: Whether the box center is among its first points, worth an unfair lot on centerd functions.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Contender:
     peer: bool = False
     modules: tuple[str, ...] = ()
     distributions: tuple[str, ...] = ("dale", "numpy", "scipy")
-    starts_at_centre: bool = False
+    starts_at_center: bool = False
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.leave_one_out import LeaveOneOut
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, best_of, log_leave_one_out_density
 from dale.optimizer import Optimizer
@@ -46,7 +46,7 @@ def optimal_hyperparameters(name: str, seed: int, samples: int = OPTIMAL_SAMPLES
     z = (y - y.mean()) / y.std()
     scores, priors = [], []
     for length_scale in GRID:  # one model at a time: each is a matrix of a million numbers
-        posterior = Posterior.fit(SquaredExponential(length_scale), X, z)
+        posterior = GaussianProcess.fit(SquaredExponential(length_scale), X, z)
         scores.append(log_leave_one_out_density(posterior))
         priors.append(posterior.prior)
     i = best_of(np.array(scores))
@@ -73,5 +73,5 @@ OURS = (
     _contender("ei_loo", "EI LOO-CV", lambda _: methods.ei(LeaveOneOut())),
     _contender("ei_ml", "EI ML", lambda _: methods.ei(MaximumLikelihood())),
     _contender("lcb", "LCB ML", lambda _: methods.lcb()),
-    Contender("imgpo", partial(ask_and_tell, lambda _: methods.imgpo()), "IMGPO", starts_at_centre=True),
+    Contender("imgpo", partial(ask_and_tell, lambda _: methods.imgpo()), "IMGPO", starts_at_center=True),
 )

@@ -61,7 +61,7 @@ def record(job: Job, method: Contender, objective: Counted) -> Row:
         seed=job.seed,
         budget=job.budget,
         dimension=objective.dimension,
-        regret=rounded(objective.curve),
+        regret=quantize(objective.curve),
         seconds=round(seconds, 4),
         versions=method.versions,
         error=error,
@@ -69,7 +69,7 @@ def record(job: Job, method: Contender, objective: Counted) -> Row:
     )
 
 
-def rounded(regrets: Sequence[float]) -> list[float | None]:
+def quantize(regrets: Sequence[float]) -> list[float | None]:
     """Regrets as rows have them: four digits, and None for infinite ones."""
     return [float(f"{r:.4g}") if math.isfinite(r) else None for r in regrets]
 

@@ -1,13 +1,13 @@
-"""Acquisition functions: what an evaluation promises, from mean, spread and the best value so far.
+"""Acquisition functions: what an evaluation promises, from mean, std and the best value so far.
 
 Free functions of arrays, larger is better (the paper minimises alpha = -EI), each with its partial derivatives:
 
-    u    = (best - mean) / spread
-    EI   = spread h(u),   h(u) = phi(u) + u Phi(u)                    (eq. 7)
-    LCB  = -(mean - kappa spread)
+    u    = (best - mean) / std
+    EI   = std h(u),   h(u) = phi(u) + u Phi(u)                    (eq. 7)
+    LCB  = -(mean - kappa std)
     PI   = Phi(u)
 
-Where the spread is 0 the outcome is certain: EI = max(best - mean, 0). (The paper prints min(best - mean, 0) for alpha,
+Where the std is 0 the outcome is certain: EI = max(best - mean, 0). (The paper prints min(best - mean, 0) for alpha,
 which would reward a worse mean.)
 
 log EI is what the search climbs: EI itself underflows to exactly 0 at u = -40, where its logarithm still points uphill.
@@ -19,9 +19,9 @@ and where 1 + u q(u) cancels (u far below 0) its asymptotic series u^-2 - 3 u^-4
 p = (log h)' = Phi / h its second derivative is (log h)'' = phi / h - p^2 = 1 / (1 + u q) - p^2, in the series'
 realm -1 + 2 u^-2 - 18 u^-4, and log EI curves as
 
-    by mean twice     (log h)'' / spread^2
-    by both           (p + u (log h)'') / spread^2
-    by spread twice   (-1 + 2 u p + u^2 (log h)'') / spread^2.
+    by mean twice     (log h)'' / std^2
+    by both           (p + u (log h)'') / std^2
+    by std twice   (-1 + 2 u p + u^2 (log h)'') / std^2.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import FARTHEST, LOG_SQRT_2PI, TINY, Acquisition, Curvature, _in_spreads, by_chain_rule
-from dale.models.base import Beliefs
-from dale.optim.projected_newton import Surface, Tolerance, descend
+from dale.acquisition.base import FARTHEST, LOG_SQRT_2PI, TINY, Acquisition, Curvature, _standardized_gain, chain_rule
+from dale.models.base import PredictionDerivatives
+from dale.optim.projected_newton import FunctionValues, Tolerance, minimize_on_box
 
 SQRT_HALF_PI = math.sqrt(math.pi / 2)
 SQRT_2 = math.sqrt(2)
@@ -43,8 +43,8 @@ SERIES_BELOW = -50.0  # the series is exact to 1e-16 from here on, the closed fo
 SERIES = (-3.0, 15.0, -105.0, 945.0)  # (-1)^k (2k + 1)!!
 
 
-def climb(
-    believe: Callable[[Matrix], Beliefs],
+def maximize_acquisition(
+    believe: Callable[[Matrix], PredictionDerivatives],
     target: float,
     starts: Matrix,
     lower: Vector | Matrix,
@@ -68,18 +68,18 @@ def climb(
         Where each has arrived, (m, d), and log EI there, (m,); NaN where the model gave none.
     """
 
-    def below(A: Matrix) -> Surface:
-        return disappointment(believe(A), target)
+    def below(A: Matrix) -> FunctionValues:
+        return negative_log_ei(believe(A), target)
 
-    tops, losses = descend(below, starts, lower, upper, tolerance=tolerance, steps=steps)
+    tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=tolerance, steps=steps)
     return tops, -losses
 
 
-def disappointment(beliefs: Beliefs, target: float) -> Surface:
+def negative_log_ei(beliefs: PredictionDerivatives, target: float) -> FunctionValues:
     """-log EI with its derivatives."""
     with np.errstate(invalid="ignore", over="ignore"):
-        promise, curvature = log_expected_improvement_with_curvature(beliefs.mean, beliefs.spread, target)
-    return by_chain_rule(beliefs, promise, curvature)
+        promise, hessian = log_expected_improvement_to_second_order(beliefs.mean, beliefs.std, target)
+    return chain_rule(beliefs, promise, hessian)
 
 
 def log_h(u: Vector) -> tuple[Vector, Vector]:
@@ -93,8 +93,8 @@ def log_h(u: Vector) -> tuple[Vector, Vector]:
         mills = SQRT_HALF_PI * erfcx(-u / SQRT_2)
         tail = np.where(u < SERIES_BELOW, _series(u), 1 + u * mills)
         value = np.where(u > -1, np.log(h), -0.5 * u**2 - LOG_SQRT_2PI + np.log(tail))
-        slope = np.where(u > -1, Phi / h, mills / tail)
-    return value, slope
+        gradient = np.where(u > -1, Phi / h, mills / tail)
+    return value, gradient
 
 
 def _series(u: Vector | float) -> Vector:
@@ -114,13 +114,13 @@ def log_h_at(u: float) -> tuple[float, float]:
     return -0.5 * u * u - LOG_SQRT_2PI + math.log(tail), mills / tail
 
 
-def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
+def log_expected_improvement(mean: Vector, std: Vector, best: float) -> Acquisition:
     """log EI; minus infinity where nothing can be gained for certain."""
     if np.ndim(mean) == 0:
-        return Acquisition(*map(np.array, _to_second_order(best - float(mean), float(spread))[:3]))
-    mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
+        return Acquisition(*map(np.array, _to_second_order(best - float(mean), float(std))[:3]))
+    mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     gain = best - mean
-    sure, safe, u = _in_spreads(gain, spread)
+    sure, safe, u = _standardized_gain(gain, std)
     with np.errstate(divide="ignore", over="ignore"):
         value, ratio = log_h(u)
         return Acquisition(
@@ -130,43 +130,43 @@ def log_expected_improvement(mean: Vector, spread: Vector, best: float) -> Acqui
         )
 
 
-def log_expected_improvement_with_curvature(mean: Vector, spread: Vector, best: float) -> tuple[Acquisition, Curvature]:
+def log_expected_improvement_to_second_order(mean: Vector, std: Vector, best: float) -> tuple[Acquisition, Curvature]:
     """Log EI and how it curves, at m points (m,): for climbs, so m is small and numbers are faster than arrays."""
-    parts = np.array([_to_second_order(best - float(m), float(s)) for m, s in zip(mean, spread, strict=True)])
+    parts = np.array([_to_second_order(best - float(m), float(s)) for m, s in zip(mean, std, strict=True)])
     return Acquisition(*parts.T[:3]), Curvature(*parts.T[3:])
 
 
-def _to_second_order(gain: float, spread: float) -> tuple[float, float, float, float, float, float]:
-    if math.isnan(gain) or math.isnan(spread):
+def _to_second_order(gain: float, std: float) -> tuple[float, float, float, float, float, float]:
+    if math.isnan(gain) or math.isnan(std):
         return (math.nan,) * 6
-    if spread <= 0 or gain > FARTHEST * spread:
+    if std <= 0 or gain > FARTHEST * std:
         if gain <= 0:
             return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0
         return math.log(gain), -1 / gain, 0.0, -(1 / gain) * (1 / gain), 0.0, 0.0
-    u = max(gain / spread, -FARTHEST)
+    u = max(gain / std, -FARTHEST)
     level, p = log_h_at(u)
     if u < SERIES_BELOW:
         w = 1 / (u * u)
         bend = w * (2 - 18 * w) - 1
     else:
         bend = math.exp(-0.5 * u * u - LOG_SQRT_2PI - level) - p * p
-    unit = max(spread * spread, TINY)
+    unit = max(std * std, TINY)
     return (
-        math.log(spread) + level,
-        -p / spread,
-        (1 - u * p) / spread,
+        math.log(std) + level,
+        -p / std,
+        (1 - u * p) / std,
         bend / unit,
         (p + u * bend) / unit,
         (2 * u * p + u * u * bend - 1) / unit,
     )
 
 
-def expected_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
+def expected_improvement(mean: Vector, std: Vector, best: float) -> Acquisition:
     """EI (eq. 7) as a positive number."""
-    mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
-    log_value = log_expected_improvement(mean, spread, best).value
+    mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    log_value = log_expected_improvement(mean, std, best).value
     gain = best - mean
-    sure, _, u = _in_spreads(gain, spread)
+    sure, _, u = _standardized_gain(gain, std)
     with np.errstate(under="ignore", over="ignore"):
         density = np.exp(-0.5 * u**2 - LOG_SQRT_2PI)
         return Acquisition(

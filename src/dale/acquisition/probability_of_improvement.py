@@ -4,13 +4,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from dale._arrays import Vector
-from dale.acquisition.base import LOG_SQRT_2PI, Acquisition, _in_spreads
+from dale.acquisition.base import LOG_SQRT_2PI, Acquisition, _standardized_gain
 
 
-def probability_of_improvement(mean: Vector, spread: Vector, best: float) -> Acquisition:
+def probability_of_improvement(mean: Vector, std: Vector, best: float) -> Acquisition:
     """Phi(u); 0 or 1 where the outcome is certain."""
-    mean, spread = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
-    sure, safe, u = _in_spreads(best - mean, spread)
+    mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    sure, safe, u = _standardized_gain(best - mean, std)
     with np.errstate(under="ignore", over="ignore"):
         density = np.exp(-0.5 * u**2 - LOG_SQRT_2PI)
         return Acquisition(

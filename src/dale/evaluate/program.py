@@ -135,7 +135,7 @@ class Program(Numbered):
         except (ValueError, OSError) as error:
             return self._failed(words, folder, kept, str(error))
 
-    def _run(self, words: list[str], cwd: Path, folder: Path, surroundings: dict[str, str]) -> tuple[int, bool]:
+    def _run(self, words: list[str], cwd: Path, folder: Path, step_bounds: dict[str, str]) -> tuple[int, bool]:
         """Start the program and wait for it: its exit code, or minus a signal; and whether it was out of time."""
         with _guard(self.alone) as watch:
             with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
@@ -145,7 +145,7 @@ class Program(Numbered):
                     stdout=stdout,
                     stderr=stderr,
                     cwd=cwd,
-                    env=surroundings,
+                    env=step_bounds,
                     start_new_session=self.alone,
                 )
             if not self.alone:

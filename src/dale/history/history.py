@@ -11,8 +11,8 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.history.reason import Source
-from dale.history.trial import State, Trial
-from dale.space.allowed_set import Inputs
+from dale.history.trial import Trial, TrialState
+from dale.space.allowed_set import AllowedSet
 from dale.space.domain import Rounding
 
 FIRST_ROWS = 64
@@ -50,7 +50,7 @@ class History:
     adopted: int
     trials: tuple[Trial, ...] = ()
     rounding: Rounding | None = None
-    inputs: Inputs | None = None
+    inputs: AllowedSet | None = None
 
     @classmethod
     def of(cls, trials: Sequence[Trial], dimension: int) -> History:
@@ -109,7 +109,7 @@ class Ledger:
         dimension: int,
         rounding: Rounding | None = None,
         noise: float | None = None,
-        inputs: Inputs | None = None,
+        inputs: AllowedSet | None = None,
     ) -> None:
         self._rounding = rounding
         self.inputs = inputs
@@ -140,7 +140,7 @@ class Ledger:
             if not self._constraints.shape[1]:
                 self._constraints = np.full((len(self._values), len(trial.constraints)), np.nan)
             self._constraints[i] = trial.constraints
-        self._pending[i] = trial.state is State.PENDING
+        self._pending[i] = trial.state is TrialState.PENDING
         self._retry[i] = trial.retry
 
     def _append(self, trial: Trial) -> None:
@@ -154,7 +154,7 @@ class Ledger:
             self._given, self._asked_again = np.append(self._given, more), np.append(self._asked_again, more)
         self.trials.append(trial)
         self._points[i] = trial.point
-        self._given[i] = trial.reason.source in (Source.KNOWN, Source.GIVEN)
+        self._given[i] = trial.reason.source in (Source.ADDED, Source.USER)
         if trial.reason.again is not None:
             self._asked_again[trial.reason.again] = True
         l = trial.reason.length_scale
@@ -166,7 +166,7 @@ class Ledger:
         """That of the last proposal of a model."""
         return self._length_scale
 
-    def to_ask_again(self) -> Trial | None:
+    def next_retry(self) -> Trial | None:
         """The first trial that the machine failed and that has not been asked again."""
         waiting = np.flatnonzero(self._retry & ~self._asked_again)
         return self.trials[waiting[0]] if len(waiting) else None

@@ -21,19 +21,19 @@ from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
 from dale.history.history import Ledger
-from dale.history.noise import Noise
-from dale.history.outliers import MAX_OBSERVATIONS, believable
+from dale.history.noise import NoiseEstimate
+from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
 from dale.history.result import LocalMinimum
 from dale.history.trial import Trial
 from dale.models.ellipsoid import Ball
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
-from dale.models.transforms import Scale
+from dale.models.transforms import Standardize
 from dale.space.space import Space
 
 BELIEVED = 0.1  # leave-one-out error over the range of the values in the ball
 CONVERGED = 1e-9  # what is left to gain, over the range of the better three quarters: huge values say nothing
 CHUNK = 256  # observations looked at together, so that memory stays in bounds
-NOTHING = 1e-14  # of the values' spread: what a method that closes a region as converged leaves to gain
+NOTHING = 1e-14  # of the values' std: what a method that closes a region as converged leaves to gain
 SPARE = 2  # points beyond the unknowns: with fewer, leaving one out says nothing
 
 
@@ -47,33 +47,33 @@ def shown_minima(ledger: Ledger, space: Space, allows: Callable[[Vector], bool])
     """
     if not np.all(space.ordered):
         return ()  # a quadratic across options means nothing
-    history = believable(ledger.history(), MAX_OBSERVATIONS)
+    history = remove_outliers(ledger.history(), MAX_OBSERVATIONS)
     told, feasible = history.told, history.feasible[history.told]
     X, y = history.X[told], history.y[told]
-    scale = Scale.of(y)  # squares of values around 1e155 overflow
+    scale = Standardize.of(y)  # squares of values around 1e155 overflow
     shown = [
         m
         for m in local_minima(X, scale(y))
         if feasible[int(np.argmin(cdist(m.fit.minimiser[None, :], X)))] and allows(m.fit.minimiser)
     ]
     minima = [_finished(_in_units(m, scale, space), m, scale, ledger.trials) for m in shown]
-    if Noise.of(history).level > 0:
+    if NoiseEstimate.of(history).level > 0:
         minima = [dataclasses.replace(m, converged=False) for m in minima]
     return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
 
-def _finished(minimum: LocalMinimum, in_cube: CubeMinimum, scale: Scale, trials: list[Trial]) -> LocalMinimum:
+def _finished(minimum: LocalMinimum, in_cube: CubeMinimum, scale: Standardize, trials: list[Trial]) -> LocalMinimum:
     """The minimum as a local model that has converged in its ball left it: finer than any quadratic fit."""
-    closed = [trials[c.centre] for t in trials for c in t.reason.closed if c.converged]
+    closed = [trials[c.center] for t in trials for c in t.reason.closed if c.converged]
     inside = [(t.value, t) for t in closed if t.value is not None and in_cube.fit.ball.contains(t.point)]
     if not inside:
         return minimum
     value, best = min(inside, key=lambda pair: pair[0])
-    error = max(scale.back_length(NOTHING), float(np.spacing(abs(value))))  # it promised no more than this
+    error = max(scale.inverse_scale(NOTHING), float(np.spacing(abs(value))))  # it promised no more than this
     return dataclasses.replace(minimum, x=best.x, params=best.params, fun=value, error=error, converged=True)
 
 
-def _in_units(minimum: CubeMinimum, scale: Scale, space: Space) -> LocalMinimum:
+def _in_units(minimum: CubeMinimum, scale: Standardize, space: Space) -> LocalMinimum:
     fit = minimum.fit
     params = space.decode(fit.minimiser)
     free = bool(np.all(space.continuous))
@@ -81,9 +81,9 @@ def _in_units(minimum: CubeMinimum, scale: Scale, space: Space) -> LocalMinimum:
     return LocalMinimum(
         x=space.as_array(params),
         params=params,
-        fun=scale.back(fit.minimum if free else float(fit(space.encode(params)[None, :])[0])),
-        error=scale.back_length(fit.leave_one_out_error),
-        hessian=space.hessian(params, fit.hessian * scale.back_length(1.0)),
+        fun=scale.inverse(fit.minimum if free else float(fit(space.encode(params)[None, :])[0])),
+        error=scale.inverse_scale(fit.leave_one_out_error),
+        hessian=space.hessian(params, fit.hessian * scale.inverse_scale(1.0)),
         condition=float(eigenvalues[-1] / eigenvalues[0]),
         radius=fit.ball.radius,
         n_points=minimum.n_points,

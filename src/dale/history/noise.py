@@ -1,7 +1,7 @@
 """Whether values are noisy, and what is believed of them if they are.
 
 Noise that the user has told of is taken as told. Else it has to be proved, for what looks like noise may be a rugged
-function: by two evaluations at one point, or so near to each other that no slope seen elsewhere explains their
+function: by two evaluations at one point, or so near to each other that no gradient seen elsewhere explains their
 difference. Local models that fail again and again raise the suspicion, and then the best observation is evaluated once
 more, a hair beside it: at most once in a run, and a function without noise loses no more than that.
 
@@ -22,18 +22,18 @@ from scipy.spatial.distance import pdist
 from dale._arrays import Matrix, Vector
 from dale.history.history import History
 from dale.models.noisy_gp import NoisyModel
-from dale.models.transforms import Scale
+from dale.models.transforms import Standardize
 
 NEAR = 1e-8  # observations no farther apart than this are at one point
-FAR = 1e-2  # those that slopes are taken from are farther apart
-STEEP = 100.0  # so many times the steepest slope explain no difference
-ROUNDING = 1e-9  # of the values' spread: smaller differences prove nothing
-MODELLED = 1e-4  # of the values' spread: noise that the model is made for
-MOST_SLOPES = 200  # observations that slopes are taken from
+FAR = 1e-2  # those that gradients are taken from are farther are_separated
+STEEP = 100.0  # so many times the steepest gradient explain no difference
+ROUNDING = 1e-9  # of the values' std: smaller differences prove nothing
+MODELLED = 1e-4  # of the values' std: noise that the model is made for
+MOST_SLOPES = 200  # observations that gradients are taken from
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class NoiseEstimate:
     """The noise in a history's values.
 
     Attributes:
@@ -47,7 +47,7 @@ class Noise:
     modelled: bool = False
 
     @classmethod
-    def of(cls, history: History) -> Noise:
+    def of(cls, history: History) -> NoiseEstimate:
         """As told, or as proved."""
         told = history.told
         y, known = history.y[told], history.noise[told]
@@ -64,8 +64,8 @@ class Noise:
 
 def _spread(y: Vector) -> float:
     """Standard deviation of values, which may be of any size."""
-    scale = Scale.of(y)
-    return scale.back_length(1.0) if np.ptp(y) > 0 else 0.0
+    scale = Standardize.of(y)
+    return scale.inverse_scale(1.0) if np.ptp(y) > 0 else 0.0
 
 
 def _proved(X: Matrix, y: Vector) -> float:
@@ -76,36 +76,36 @@ def _proved(X: Matrix, y: Vector) -> float:
     if len(pairs) == 0:
         return 0.0
     i, j = pairs.T
-    scale = Scale.of(y)  # squares and slopes of values around 1e155 overflow
+    scale = Standardize.of(y)  # squares and gradients of values around 1e155 overflow
     z = scale(y)
     difference = np.abs(z[i] - z[j])
     explained = STEEP * _steepest(X, z) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING
     proved = np.any(difference > explained)
-    return scale.back_length(float(np.sqrt(np.mean(difference**2) / 2))) if proved else 0.0
+    return scale.inverse_scale(float(np.sqrt(np.mean(difference**2) / 2))) if proved else 0.0
 
 
 def _steepest(X: Matrix, z: Vector) -> float:
-    """The steepest slope of values (n,) between observations that are no neighbours."""
+    """The steepest gradient of values (n,) between observations that are no neighbours."""
     if len(X) > MOST_SLOPES:
         sample = np.linspace(0, len(X) - 1, MOST_SLOPES).astype(int)
         X, z = X[sample], z[sample]
     distance = pdist(X, "chebyshev")
-    slopes = pdist(z[:, None])[distance > FAR] / distance[distance > FAR]
-    return float(np.max(slopes, initial=0.0))
+    gradients = pdist(z[:, None])[distance > FAR] / distance[distance > FAR]
+    return float(np.max(gradients, initial=0.0))
 
 
-def noisy_model(history: History, noise: Noise, scale: Scale, most: int) -> NoisyModel:
+def noisy_model(history: History, noise: NoiseEstimate, scale: Standardize, most: int) -> NoisyModel:
     """Of the newest observations, ``most`` at most."""
     told = np.flatnonzero(history.told)[-most:]
     known = None if noise.known is None else noise.known[-most:]
-    return NoisyModel.of(told, history.X[told], scale(history.y[told]), known, scale.back_length(1.0))
+    return NoisyModel.of(told, history.X[told], scale(history.y[told]), known, scale.inverse_scale(1.0))
 
 
-def least_mean(history: History, noise: Noise, most: int) -> tuple[int, float, float] | None:
+def lowest_posterior_mean(history: History, noise: NoiseEstimate, most: int) -> tuple[int, float, float] | None:
     """The feasible trial with the least mean, that mean, and the noise; None if none is feasible."""
-    scale = Scale.of(history.y[history.told])
+    scale = Standardize.of(history.y[history.told])
     model = noisy_model(history, noise, scale, most)
     row = model.least(history.feasible)
     if row is None:
         return None
-    return int(history.ids[row]), scale.back(model.mean_of(row)), scale.back_length(model.error)
+    return int(history.ids[row]), scale.inverse(model.mean_of(row)), scale.inverse_scale(model.error)

@@ -9,30 +9,30 @@ from enum import StrEnum
 class Source(StrEnum):
     """Where a point came from."""
 
-    KNOWN = "known"  # point and value came from the user
-    GIVEN = "given"  # the point came from the user
-    DESIGN = "design"  # the initial design (Alg. 1, lines 2-3)
+    ADDED = "added"  # point and value came from the user
+    USER = "user"  # the point came from the user
+    INITIAL_DESIGN = "initial_design"  # the initial design (Alg. 1, lines 2-3)
     GLOBAL = "global"  # the global model's acquisition
-    REGION = "region"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
-    REPEAT = "repeat"  # a hair beside the best observation: are values noisy?
-    EXPLORE = "explore"  # as far as possible from all others: the model had nothing to say
+    LOCAL = "local"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
+    REPLICATE = "replicate"  # a hair beside the best observation: are values noisy?
+    SPACE_FILLING = "space_filling"  # as far as possible from all others: the model had nothing to say
 
 
 @dataclass(frozen=True)
-class LocalStep:
+class TrustRegionStep:
     """A step of a local Taylor model, as the life of its region needs it.
 
     Attributes:
-        centre: Trial that the model was built around.
+        center: Trial that the model was built around.
         radius: Half the side of the box that the step was looked for in, in the unit cube.
         length: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
-        decrease: How far below the centre's value the model predicted to come, in units of the objective; or how far
+        decrease: How far below the center's value the model predicted to come, in units of the objective; or how far
             below its violation, where nothing was feasible.
         others: How many steps of the same region were being evaluated when it was asked.
         units: Of the constraints in that violation; empty where the decrease is the objective's.
     """
 
-    centre: int
+    center: int
     radius: float
     length: float
     decrease: float
@@ -45,12 +45,12 @@ class ClosedRegion:
     """A region that has nothing more to give.
 
     Attributes:
-        centre: Trial in its middle.
+        center: Trial in its middle.
         radius: Radius of the ball that no model's proposal enters any more, in the unit cube.
         converged: Whether its model was borne out by its steps and promised nothing more; else it was given up.
     """
 
-    centre: int
+    center: int
     radius: float
     converged: bool = False
 
@@ -66,9 +66,9 @@ class Reason:
         log_alpha_ratio: Logarithm of eq. 8, the best acquisition at the smaller length-scale over that at the old one.
         cooled: Whether the length-scale was reduced for this proposal.
         acquisition: Expected improvement, in units of the objective, as it was compared: while a region is live the
-            paper's method divides the global variance by 100 for the comparison, though not in ``spread``.
+            paper's method divides the global variance by 100 for the comparison, though not in ``std``.
         mean: What the model predicted for the objective here.
-        spread: Its standard deviation, as the acquisition function took it.
+        std: Its standard deviation, as the acquisition function took it.
         region: Number of the region, best first, where the source is one.
         n_regions: How many regions were live.
         step: The step of a Taylor model that this is; part of the history, as the length-scale is.
@@ -82,10 +82,10 @@ class Reason:
     cooled: bool = False
     acquisition: float | None = None
     mean: float | None = None
-    spread: float | None = None
+    std: float | None = None
     region: int | None = None
     n_regions: int = 0
-    step: LocalStep | None = None
+    step: TrustRegionStep | None = None
     closed: tuple[ClosedRegion, ...] = ()
     again: int | None = None
 
@@ -94,24 +94,24 @@ class Reason:
 
     def _first(self) -> str:
         """Why the point was chosen, when it was chosen first."""
-        if self.source is Source.KNOWN:
+        if self.source is Source.ADDED:
             return "known before the run"
-        if self.source is Source.GIVEN:
+        if self.source is Source.USER:
             return "given by the user"
-        if self.source is Source.DESIGN:
+        if self.source is Source.INITIAL_DESIGN:
             return "initial design"
-        if self.source is Source.REPEAT:
+        if self.source is Source.REPLICATE:
             return "the best point again, to see whether values are noisy"
-        if self.source is Source.EXPLORE:
+        if self.source is Source.SPACE_FILLING:
             return "far from all other points"
         if self.step is not None:
-            text = f"local model around trial {self.step.centre}, radius {self.step.radius:.2g}"
-        elif self.source is Source.REGION:
+            text = f"local model around trial {self.step.center}, radius {self.step.radius:.2g}"
+        elif self.source is Source.LOCAL:
             text = f"minimum of quadratic region {self.region}"
         else:
             text = "global model"
         if self.mean is not None:
-            text += f": predicted {self.mean:.6g}" + (f" ± {self.spread:.2g}" if self.spread else "")
+            text += f": predicted {self.mean:.6g}" + (f" ± {self.std:.2g}" if self.std else "")
         if self.acquisition is not None:
             text += f", expected improvement {self.acquisition:.2g}"
         if self.length_scale is not None:

@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 
 from dale._arrays import Matrix, Vector
 from dale.history.trial import Trial
-from dale.space.point import Params, describe_point
+from dale.space.point import Params, format_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class LocalMinimum:
         error: How far off it may be: the leave-one-out error of the quadratic.
         hessian: Second derivatives there, in the user's units: how sharp the minimum is. NaN where a parameter is fixed
             or a choice.
-        condition: Ratio of the largest to the smallest curvature in the unit cube: how narrow the valley is.
+        condition: Ratio of the largest to the smallest hessian in the unit cube: how narrow the valley is.
         radius: Radius of the region in the unit cube.
         n_points: Observations in the region.
         converged: Whether nothing is left to gain here: a local model of the method has converged, or the best
@@ -86,10 +86,10 @@ class Result(OptimizeResult):
         if self.params is not None:
             noise = f" (values have noise of {self.noise:.2g})" if self.noise else ""
             lines.append(f"best value  {self.fun:.10g}{noise}")
-            lines.append(f"best point  {describe_point(self.params)}")
+            lines.append(f"best point  {format_point(self.params)}")
         for k, m in enumerate(self.local_minima, 1):
             lines.append(
-                f"minimum {k}   {m.fun:.6g} ± {m.error:.1g} at {describe_point(m.params)}, "
+                f"minimum {k}   {m.fun:.6g} ± {m.error:.1g} at {format_point(m.params)}, "
                 f"condition {m.condition:.3g}, {'converged' if m.converged else 'not converged'}"
             )
         return "\n".join(lines)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dale._arrays import Vector
-from dale.history.reason import LocalStep, Reason
+from dale.history.reason import Reason, TrustRegionStep
 from dale.space.point import Params
 
 
-class State(StrEnum):
+class TrialState(StrEnum):
     """What has become of a trial."""
 
     PENDING = "pending"
-    TOLD = "told"
+    COMPLETE = "complete"
     FAILED = "failed"
 
 
@@ -43,7 +43,7 @@ class Trial:
     x: Vector
     point: Vector
     reason: Reason
-    state: State = State.PENDING
+    state: TrialState = TrialState.PENDING
     value: float | None = None
     error: str | None = None
     noise: float | None = None
@@ -54,7 +54,7 @@ class Trial:
     @property
     def feasible(self) -> bool:
         """Whether it has a value, all of its constraints are at most 0, and those on the inputs allow it."""
-        return self.state is State.TOLD and self.allowed and all(c <= 0 for c in self.constraints)
+        return self.state is TrialState.COMPLETE and self.allowed and all(c <= 0 for c in self.constraints)
 
 
 def _violation(trial: Trial, units: tuple[float, ...]) -> float:
@@ -62,13 +62,13 @@ def _violation(trial: Trial, units: tuple[float, ...]) -> float:
     return sum(max(c, 0.0) / unit for c, unit in zip(trial.constraints, units, strict=True))
 
 
-def actual_reduction(step: LocalStep, centre: Trial, trial: Trial) -> float:
-    """What came of a step: the decrease from the centre to the trial; minus infinity for a failure.
+def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> float:
+    """What came of a step: the decrease from the center to the trial; minus infinity for a failure.
 
-    A feasible centre is not left for what is not feasible; one that is not feasible, for less violation.
+    A feasible center is not left for what is not feasible; one that is not feasible, for less violation.
     """
-    if centre.value is None or trial.value is None:
+    if center.value is None or trial.value is None:
         return -math.inf
     if step.units:
-        return _violation(centre, step.units) - _violation(trial, step.units)
-    return centre.value - trial.value if trial.feasible else -math.inf
+        return _violation(center, step.units) - _violation(trial, step.units)
+    return center.value - trial.value if trial.feasible else -math.inf

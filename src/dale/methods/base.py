@@ -24,12 +24,12 @@ class Proposal(NamedTuple):
 class Method(Protocol):
     """Proposes the next evaluation."""
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point: a function of the history and the seed. ``memory`` saves time and changes nothing."""
         ...
 
 
-class Memory:
+class Cache:
     """One thing of each kind. Every proposal is a function of the history: forgetting changes the time taken only."""
 
     def __init__(self) -> None:

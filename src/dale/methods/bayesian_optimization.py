@@ -25,16 +25,28 @@ from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Memory, Proposal
-from dale.methods.initial_design import APART_FAILED, APART_PENDING, before_a_model, explore
+from dale.methods.base import Cache, Proposal
+from dale.methods.initial_design import (
+    MIN_DISTANCE_FAILED,
+    MIN_DISTANCE_PENDING,
+    initial_proposal,
+    space_filling_proposal,
+)
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
-from dale.methods.length_scale.policy import Decision, LengthScalePolicy
-from dale.methods.region_identification import Region, RegionFinder, Regions
-from dale.models.cholesky import Factor, GrowingFactor
-from dale.models.gaussian_process import Posterior, Prior, closed_form_prior
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScalePolicy
+from dale.methods.region_identification import Region, RegionIdentification, Regions
+from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
+from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.preprocessing import APART, POINT_GRAIN, VALUE_GRAIN, apart, merged, rounded
-from dale.models.transforms import Scale
+from dale.models.preprocessing import (
+    APART,
+    POINT_RESOLUTION,
+    VALUE_RESOLUTION,
+    are_separated,
+    average_replicates,
+    quantize,
+)
+from dale.models.transforms import Standardize
 from dale.optim.multistart import Box, Found, maximise, starting_points
 
 INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
@@ -54,14 +66,14 @@ class BayesianOptimization:
     """
 
     length_scale: LengthScalePolicy
-    regions: RegionFinder | None
+    regions: RegionIdentification | None
     acquisition: AcquisitionFunction = log_expected_improvement
     initial: int = INITIAL
 
     def __post_init__(self) -> None:
         if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
             raise ValueError("AlphaRatio compares logarithms of promises: wanted acquisition=log_expected_improvement")
-        if not callable(getattr(self.length_scale, "decide", None)):
+        if not callable(getattr(self.length_scale, "choose", None)):
             raise TypeError(
                 "length_scale must be a policy such as dale.methods.length_scale.Fixed(0.3) or AlphaRatio(), "
                 f"got {self.length_scale!r}"
@@ -71,33 +83,33 @@ class BayesianOptimization:
         if self.initial < 1:
             raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point of the unit cube."""
-        first = before_a_model(history, self.initial, seed)
+        first = initial_proposal(history, self.initial, seed)
         if first is not None:
             return first
         rng = generator(seed, history.n_asked)
-        view = View(self, history, rng, memory.of(GrowingFactor))
-        decision = self.length_scale.decide(view)  # line 6
+        view = View(self, history, rng, cache.of(IncrementalCholesky))
+        decision = self.length_scale.choose(view)  # line 6
         found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
         promised = [(view.region_promise(region), region) for region in view.open_regions]
         best = max(promised, key=lambda pair: pair[0], default=None)
         if best is not None and (found is None or best[0] > found.value):
             return view.local_proposal(best[1], best[0], decision)
-        return explore(history, rng) if found is None else view.global_proposal(found, decision)
+        return space_filling_proposal(history, rng) if found is None else view.global_proposal(found, decision)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is known at one proposal; it is the ``Situation`` that a length-scale policy looks at."""
+    """What is known at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
 
     method: BayesianOptimization
     history: History
     rng: np.random.Generator
-    memory: GrowingFactor
+    cache: IncrementalCholesky
     box: Box = field(init=False)
     starts: Matrix = field(init=False)
-    _searched: dict[Posterior, Found | None] = field(init=False, default_factory=dict)
+    _searched: dict[GaussianProcess, Found | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
@@ -120,9 +132,9 @@ class View:
         return self.history.dimension
 
     @cached_property
-    def scale(self) -> Scale:
+    def scale(self) -> Standardize:
         """Standardises the values."""
-        return Scale.of(self.history.y[self.history.told])
+        return Standardize.of(self.history.y[self.history.told])
 
     @cached_property
     def z(self) -> Vector:
@@ -144,13 +156,18 @@ class View:
         found = self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
         # A region whose minimum cannot be evaluated is no use: its ball is left to the global model.
         failed = self.history.X[~told]
-        return replace(found, live=tuple(r for r in found.live if apart(r.minimiser[None, :], failed, APART_FAILED)[0]))
+        return replace(
+            found,
+            live=tuple(r for r in found.live if are_separated(r.minimiser[None, :], failed, MIN_DISTANCE_FAILED)[0]),
+        )
 
     @property
     def open_regions(self) -> tuple[Region, ...]:
         """Live regions whose minimum is not being evaluated already."""
         return tuple(
-            r for r in self.regions.live if apart(r.minimiser[None, :], self.history.pending, APART_PENDING)[0]
+            r
+            for r in self.regions.live
+            if are_separated(r.minimiser[None, :], self.history.pending, MIN_DISTANCE_PENDING)[0]
         )
 
     @cached_property
@@ -159,19 +176,19 @@ class View:
         outside = ~self.regions.inside(self.history.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
-        X, z = merged(self.history.X[outside], self.z[outside], self.history.told[outside])
-        return X, rounded(z, VALUE_GRAIN)
+        X, z = average_replicates(self.history.X[outside], self.z[outside], self.history.told[outside])
+        return X, quantize(z, VALUE_RESOLUTION)
 
-    def posterior(self, length_scale: float) -> Posterior:
+    def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model, given the observations outside all regions."""
         kernel = SquaredExponential(length_scale)
         X, z = self.outside
         if length_scale == self.previous and not self.regions.live:
-            factor = self.memory.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
+            factor = self.cache.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
         else:
-            factor = Factor.of(kernel(X, X))
-        posterior = Posterior(kernel, X, z, factor, closed_form_prior(factor, z))
-        lowest, highest = rounded([self.best, np.max(self.z)], VALUE_GRAIN)
+            factor = CholeskyFactor.of(kernel(X, X))
+        posterior = GaussianProcess(kernel, X, z, factor, maximum_likelihood_prior(factor, z))
+        lowest, highest = quantize([self.best, np.max(self.z)], VALUE_RESOLUTION)
         for x in self.history.pending:
             believed = float(posterior.predict(x[None, :]).mean[0])
             posterior = posterior.extended(x, min(max(believed, lowest), highest))
@@ -179,74 +196,78 @@ class View:
 
     def standardised(self, prior: Prior) -> Prior:
         """A mean and variance of the objective's values, in units of the model."""
-        unit = self.scale.back_length(1.0)
+        unit = self.scale.inverse_scale(1.0)
         return Prior(float(self.scale(np.array(prior.mean))), prior.variance / unit**2)
 
-    def promise(self, posterior: Posterior) -> float:
+    def promise(self, posterior: GaussianProcess) -> float:
         """Logarithm of the best acquisition outside the regions."""
         found = self.search(posterior)
         return -math.inf if found is None else found.value
 
-    def search(self, posterior: Posterior) -> Found | None:
+    def search(self, posterior: GaussianProcess) -> Found | None:
         """The best allowed point of the acquisition function; the same model is searched once."""
         if posterior not in self._searched:
             self._searched[posterior] = self._search(posterior)
         return self._searched[posterior]
 
-    def _search(self, posterior: Posterior) -> Found | None:
-        best = float(rounded(self.best, VALUE_GRAIN))
+    def _search(self, posterior: GaussianProcess) -> Found | None:
+        best = float(quantize(self.best, VALUE_RESOLUTION))
 
         def values(A: Matrix) -> Vector:
             return self.method.acquisition(*posterior.predict(A), best).value
 
-        def value_and_slope(x: Vector) -> tuple[float, Vector]:
-            mean, spread, mean_slope, spread_slope = posterior.predict_with_slopes(x)
-            value, by_mean, by_spread = self.method.acquisition(np.array(mean), np.array(spread), best)
-            return float(value), by_mean * mean_slope + by_spread * spread_slope
+        def value_and_gradient(x: Vector) -> tuple[float, Vector]:
+            mean, std, mean_gradient, std_gradient = posterior.predict_with_gradient(x)
+            value, by_mean, by_std = self.method.acquisition(np.array(mean), np.array(std), best)
+            return float(value), by_mean * mean_gradient + by_std * std_gradient
 
-        return maximise(values, value_and_slope, self.starts, self.box, self.allowed)
+        return maximise(values, value_and_gradient, self.starts, self.box, self.allowed)
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no region, and neither observed nor being evaluated."""
-        return ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
+        return (
+            ~self.regions.inside(A)
+            & are_separated(A, self.history.X, APART)
+            & are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+        )
 
     def region_promise(self, region: Region) -> float:
         """Log EI at the minimum of a region, where nothing is left uncertain (``gp/local_quadratic.py``)."""
         return float(log_expected_improvement(np.array(region.minimum), np.array(0.0), self.best).value)
 
-    def local_proposal(self, region: Region, promise: float, decision: Decision) -> Proposal:
+    def local_proposal(self, region: Region, promise: float, decision: LengthScaleChoice) -> Proposal:
         """The minimum of a region."""
         reason = replace(
-            self._why(Source.REGION, promise, decision),
+            self._why(Source.LOCAL, promise, decision),
             region=self.regions.live.index(region) + 1,
-            mean=self.scale.back(region.minimum),
-            spread=0.0,
+            mean=self.scale.inverse(region.minimum),
+            std=0.0,
         )
         return Proposal(region.minimiser, reason)
 
-    def global_proposal(self, found: Found, decision: Decision) -> Proposal:
+    def global_proposal(self, found: Found, decision: LengthScaleChoice) -> Proposal:
         """The best point of the global model."""
-        mean, spread = decision.posterior.predict(found.x[None, :])
+        mean, std = decision.posterior.predict(found.x[None, :])
         reason = replace(
             self._why(Source.GLOBAL, found.value, decision),
-            mean=self.scale.back(float(mean[0])),
-            spread=self.scale.back_length(float(spread[0])),
+            mean=self.scale.inverse(float(mean[0])),
+            std=self.scale.inverse_scale(float(std[0])),
         )
-        coarse = rounded(found.x, POINT_GRAIN)
+        coarse = quantize(found.x, POINT_RESOLUTION)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
-    def _why(self, source: Source, promise: float, decision: Decision) -> Reason:
+    def _why(self, source: Source, promise: float, decision: LengthScaleChoice) -> Reason:
         in_logs = self.method.acquisition is log_expected_improvement
         return Reason(
             source,
             length_scale=decision.length_scale,
             log_alpha_ratio=decision.log_alpha_ratio,
             cooled=decision.cooled,
-            acquisition=self.scale.back_length(math.exp(promise)) if in_logs else None,
+            acquisition=self.scale.inverse_scale(math.exp(promise)) if in_logs else None,
             n_regions=len(self.regions.live),
         )
 
 
-def _shrunk(posterior: Posterior) -> Posterior:
+def _shrunk(posterior: GaussianProcess) -> GaussianProcess:
     """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
     return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))

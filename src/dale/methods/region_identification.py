@@ -26,7 +26,7 @@ ROUNDING = 32.0  # a fit passes the rounding errors of its points on, this much 
 TIE = 1e-9  # minima of standardised values that differ by less are equal
 
 
-class Verdict(StrEnum):
+class CandidateStatus(StrEnum):
     """What became of a candidate, in the order of the tests."""
 
     DEGENERATE = "degenerate"  # the regression has no unique answer
@@ -57,7 +57,7 @@ class Candidate:
 
     index: int
     k: int
-    verdict: Verdict
+    verdict: CandidateStatus
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Regions:
 
 
 @dataclass(frozen=True)
-class RegionFinder:
+class RegionIdentification:
     """Settings of Alg. 3; call it with the observations.
 
     Attributes:
@@ -108,7 +108,7 @@ class RegionFinder:
         live: list[Region] = []
         for region, candidate in _best_first(found):  # line 31
             if any(region.ball.overlaps(other.ball) for other in live):
-                tried.append(Candidate(candidate.index, candidate.k, Verdict.OVERLAPS))
+                tried.append(Candidate(candidate.index, candidate.k, CandidateStatus.OVERLAPS))
             else:
                 live.append(region)
                 tried.append(candidate)
@@ -124,34 +124,36 @@ class RegionFinder:
             ball = Ball(X[i], float(distance[members[-1]]))  # line 7
             fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None  # line 8
             verdict = self._judge(fit, ball, X, least, nearest[k:])
-            if verdict is not Verdict.REGION or fit is None:
+            if verdict is not CandidateStatus.REGION or fit is None:
                 yield Candidate(i, k, verdict), None
                 return  # `break`: larger k are never tried
             yield Candidate(i, k, verdict), Region(ball, fit, members, fit.minimiser, fit.minimum)
 
-    def _judge(self, fit: QuadraticFit | None, ball: Ball, X: Matrix, least: float, others: np.ndarray) -> Verdict:
+    def _judge(
+        self, fit: QuadraticFit | None, ball: Ball, X: Matrix, least: float, others: np.ndarray
+    ) -> CandidateStatus:
         if fit is None:
-            return Verdict.DEGENERATE
+            return CandidateStatus.DEGENERATE
         if not fit.is_convex:  # line 9
-            return Verdict.NOT_CONVEX
+            return CandidateStatus.NOT_CONVEX
         x_star = fit.minimiser  # line 12
         if not ball.contains(x_star):  # line 14
-            return Verdict.OUTSIDE_BALL
+            return CandidateStatus.OUTSIDE_BALL
         if np.any(x_star < 0) or np.any(x_star > 1):
-            return Verdict.OUTSIDE_BOX
+            return CandidateStatus.OUTSIDE_BOX
         if fit.minimum > least:  # line 17
-            return Verdict.NO_IMPROVEMENT
+            return CandidateStatus.NO_IMPROVEMENT
         if np.min(np.linalg.norm(X - x_star, axis=1)) < self.tolerance:  # lines 20-21
-            return Verdict.CONVERGED
+            return CandidateStatus.CONVERGED
         if np.min(ball.distance(X[others])) < self.margin:  # lines 24-25
-            return Verdict.IGNORES_NEIGHBOURS
-        return Verdict.REGION
+            return CandidateStatus.IGNORES_NEIGHBOURS
+        return CandidateStatus.REGION
 
 
 def _best_first(found: list[tuple[Region, Candidate]]) -> Iterator[tuple[Region, Candidate]]:
     """By minimum; of equals the one found first.
 
-    The same members seen from another centre, or other members of an exact quadratic, give the same minimum up to
+    The same members seen from another center, or other members of an exact quadratic, give the same minimum up to
     rounding, and a run must not depend on that.
     """
     left = list(found)
@@ -160,6 +162,6 @@ def _best_first(found: list[tuple[Region, Candidate]]) -> Iterator[tuple[Region,
         yield left.pop(next(i for i, (region, _) in enumerate(left) if region.minimum <= lowest + TIE))
 
 
-def find_regions(X: Matrix, y: Vector, *, tolerance: float = 1e-9, margin: float = 0.05) -> Regions:
+def identify_regions(X: Matrix, y: Vector, *, tolerance: float = 1e-9, margin: float = 0.05) -> Regions:
     """Alg. 3 on observations X (n, d) of the unit cube with values y (n,)."""
-    return RegionFinder(tolerance, margin)(X, y)
+    return RegionIdentification(tolerance, margin)(X, y)

@@ -11,7 +11,7 @@ The Cholesky factor of a correlation matrix, K + jitter I = L L', and how it gro
 
 This is the one place where jitter is added. A correlation matrix of close points is positive definite on paper only;
 the least jitter of ``JITTERS`` that lets it be factored is taken, relative to its unit diagonal. It stands for noise of
-standard deviation sqrt(jitter) sigma_f, 1e-5 of the prior spread at best, below which this model cannot see.
+standard deviation sqrt(jitter) sigma_f, 1e-5 of the prior std at best, below which this model cannot see.
 
 Adding an observation extends the factor in O(n^2):
 
@@ -34,35 +34,35 @@ JITTERS = tuple(10.0**power for power in range(-10, 1))  # the last one always f
 LEAST_PIVOT = 1e-14  # a smaller squared diagonal element is rounding error
 
 
-class GrowingFactor:
+class IncrementalCholesky:
     """Remembers the last factor that was asked for. Forgetting it changes nothing but the time taken."""
 
     def __init__(self) -> None:
         self._kernel: StationaryKernel | None = None
         self._base = 0
         self._points: Matrix = np.empty((0, 0))
-        self._factor: Factor | None = None
+        self._factor: CholeskyFactor | None = None
         self._refactored = 0  # number of points at which the jitter was last raised
 
-    def factor(self, kernel: StationaryKernel, X: Matrix, base: int) -> Factor:
-        """Factor of k(X, X) for points X (n, d), the first ``base`` of them at once and the rest one by one."""
+    def factor(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor:
+        """CholeskyFactor of k(X, X) for points X (n, d), the first ``base`` of them at once and the rest one by one."""
         base = min(max(base, 1), len(X))
         known = self._usable(kernel, X, base)
         if known is None:
-            factor, refactored = Factor.of(kernel(X[:base], X[:base])), 0
+            factor, refactored = CholeskyFactor.of(kernel(X[:base], X[:base])), 0
         else:
             factor, refactored = known, self._refactored
         for n in range(len(factor), len(X)):
             grown = factor.extended(kernel(X[n : n + 1], X[:n])[0])
             if grown is None:
-                grown = Factor.of(kernel(X[: n + 1], X[: n + 1]), least_jitter=factor.jitter)
+                grown = CholeskyFactor.of(kernel(X[: n + 1], X[: n + 1]), least_jitter=factor.jitter)
                 refactored = n + 1
             factor = grown
         self._kernel, self._base, self._points = kernel, base, X
         self._factor, self._refactored = factor, refactored
         return factor
 
-    def _usable(self, kernel: StationaryKernel, X: Matrix, base: int) -> Factor | None:
+    def _usable(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor | None:
         """The part of the remembered factor that the points begin with, if it came about by the same rule."""
         if self._factor is None or kernel != self._kernel or base != self._base:
             return None
@@ -75,7 +75,7 @@ class GrowingFactor:
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class CholeskyFactor:
     """L (n, n), lower triangular, stored by rows, and the jitter that was needed.
 
     The layout matters: LAPACK solves by another path for a matrix stored by columns, and the last bits differ.
@@ -85,8 +85,8 @@ class Factor:
     jitter: float
 
     @classmethod
-    def of(cls, K: Matrix, *, least_jitter: float = JITTERS[0]) -> Factor:
-        """Factor a symmetric matrix with unit diagonal, with as little jitter as will do."""
+    def of(cls, K: Matrix, *, least_jitter: float = JITTERS[0]) -> CholeskyFactor:
+        """CholeskyFactor a symmetric matrix with unit diagonal, with as little jitter as will do."""
         for jitter in JITTERS:
             if jitter < least_jitter:
                 continue
@@ -95,7 +95,7 @@ class Factor:
                 return cls(np.ascontiguousarray(L), jitter)
         raise FloatingPointError("a correlation matrix could not be factored: it holds NaN or is not symmetric")
 
-    def extended(self, k: Vector) -> Factor | None:
+    def extended(self, k: Vector) -> CholeskyFactor | None:
         """The factor with one more point, whose correlations with the others are k (n,); None if jitter is short."""
         v = self.solve_lower(k)
         pivot = 1 + self.jitter - v @ v
@@ -106,11 +106,11 @@ class Factor:
         L[:n, :n] = self.lower
         L[n, :n] = v
         L[n, n] = math.sqrt(pivot)
-        return Factor(L, self.jitter)
+        return CholeskyFactor(L, self.jitter)
 
-    def truncated(self, n: int) -> Factor:
+    def truncated(self, n: int) -> CholeskyFactor:
         """The factor of the first n points."""
-        return Factor(np.ascontiguousarray(self.lower[:n, :n]), self.jitter)
+        return CholeskyFactor(np.ascontiguousarray(self.lower[:n, :n]), self.jitter)
 
     def solve_lower(self, b: Matrix) -> Matrix:
         """L^-1 b."""

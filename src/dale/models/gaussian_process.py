@@ -2,7 +2,7 @@
 
     f ~ GP(c, s2 k),  k a correlation function, K = k(X, X) + jitter I = L L'
     mean(x)   = c + k(x)' a,            a = K^-1 (y - c)
-    spread(x) = sqrt(s2 (1 - |v|^2)),   v = L^-1 k(x)
+    std(x) = sqrt(s2 (1 - |v|^2)),   v = L^-1 k(x)
 
 For a given k the maximum-likelihood mean and variance are closed forms, so no search is needed:
 
@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.models.base import Beliefs, PointPrediction, Prediction, root_of_variance
-from dale.models.cholesky import Factor
+from dale.models.base import PointPrediction, Prediction, PredictionDerivatives, root_of_variance
+from dale.models.cholesky import CholeskyFactor
 from dale.models.kernels.base import StationaryKernel
 
 LEAST_VARIANCE = 1e-12  # of standardised values; what is below is rounding error
@@ -38,7 +38,7 @@ class Prior(NamedTuple):
     variance: float
 
 
-def closed_form_prior(factor: Factor, y: Vector) -> Prior:
+def maximum_likelihood_prior(factor: CholeskyFactor, y: Vector) -> Prior:
     """Maximum-likelihood c_mu and sigma_f^2 for standardised values y (n,) and a factored correlation matrix.
 
     Values without variation (a single one, or a plateau) have a maximum-likelihood variance of 0, and a model that is
@@ -51,7 +51,7 @@ def closed_form_prior(factor: Factor, y: Vector) -> Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class GaussianProcess:
     """A Gaussian process given observations.
 
     Attributes:
@@ -65,7 +65,7 @@ class Posterior:
     kernel: StationaryKernel
     points: Matrix
     values: Vector
-    factor: Factor
+    factor: CholeskyFactor
     prior: Prior
 
     @classmethod
@@ -76,7 +76,7 @@ class Posterior:
         y: Vector,
         prior: Prior | None = None,
         noise: Vector | float | None = None,
-    ) -> Posterior:
+    ) -> GaussianProcess:
         """Condition on observations; without a prior, with the maximum-likelihood one.
 
         ``noise`` is the variance of the errors in the values, over that of the prior; predictions are without it.
@@ -84,22 +84,22 @@ class Posterior:
         K = kernel(X, X)
         if noise is not None:
             K[np.diag_indices_from(K)] += noise
-        factor = Factor.of(K)
-        return cls(kernel, X, y, factor, prior or closed_form_prior(factor, y))
+        factor = CholeskyFactor.of(K)
+        return cls(kernel, X, y, factor, prior or maximum_likelihood_prior(factor, y))
 
-    def with_prior(self, prior: Prior) -> Posterior:
+    def with_prior(self, prior: Prior) -> GaussianProcess:
         """The same observations under another mean and variance: the factor stays."""
         if prior == self.prior:
             return self
-        return Posterior(self.kernel, self.points, self.values, self.factor, prior)
+        return GaussianProcess(self.kernel, self.points, self.values, self.factor, prior)
 
-    def extended(self, x: Vector, y: float) -> Posterior:
+    def extended(self, x: Vector, y: float) -> GaussianProcess:
         """One more observation under the same prior, in O(n^2)."""
         X = np.vstack([self.points, x])
         factor = self.factor.extended(self.kernel(x[None, :], self.points)[0])
         if factor is None:
-            factor = Factor.of(self.kernel(X, X), least_jitter=self.factor.jitter)
-        return Posterior(self.kernel, X, np.append(self.values, y), factor, self.prior)
+            factor = CholeskyFactor.of(self.kernel(X, X), least_jitter=self.factor.jitter)
+        return GaussianProcess(self.kernel, X, np.append(self.values, y), factor, self.prior)
 
     @cached_property
     def weights(self) -> Vector:
@@ -107,48 +107,48 @@ class Posterior:
         return self.factor.solve(self.values - self.prior.mean)
 
     def predict(self, A: Matrix) -> Prediction:
-        """Mean and spread at points A (m, d)."""
+        """Mean and std at points A (m, d)."""
         k = self.kernel(A, self.points)
         v = self.factor.solve_lower(k.T)
         variance = self.prior.variance * np.maximum(1 - np.sum(v**2, axis=0), 0.0)
         return Prediction(self.prior.mean + k @ self.weights, np.sqrt(variance))
 
-    def predict_with_slopes(self, x: Vector) -> PointPrediction:
-        """Mean, spread and their slopes at one point x (d,)."""
+    def predict_with_gradient(self, x: Vector) -> PointPrediction:
+        """Mean, std and their gradients at one point x (d,)."""
         k = self.kernel(x[None, :], self.points)[0]
-        dk = self.kernel.slope(x, self.points, k)  # (n, d)
+        dk = self.kernel.gradient(x, self.points, k)  # (n, d)
         v = self.factor.solve_lower(k)
         variance = 1 - float(v @ v)
         mean = self.prior.mean + float(k @ self.weights)
-        mean_slope = dk.T @ self.weights
-        if variance <= 0:  # at an observation, to rounding: the spread has a kink there
-            return PointPrediction(mean, 0.0, mean_slope, np.zeros_like(x))
+        mean_gradient = dk.T @ self.weights
+        if variance <= 0:  # at an observation, to rounding: the std has a kink there
+            return PointPrediction(mean, 0.0, mean_gradient, np.zeros_like(x))
         scale = math.sqrt(self.prior.variance)
-        spread = scale * math.sqrt(variance)
+        std = scale * math.sqrt(variance)
         # d(1 - v'v)/dx = -2 (K^-1 k)' dk, and d sqrt(q) = dq / (2 sqrt(q)).
-        spread_slope = -scale * (dk.T @ self.factor.solve_upper(v)) / math.sqrt(variance)
-        return PointPrediction(mean, spread, mean_slope, spread_slope)
+        std_gradient = -scale * (dk.T @ self.factor.solve_upper(v)) / math.sqrt(variance)
+        return PointPrediction(mean, std, mean_gradient, std_gradient)
 
-    def predict_with_curvatures(self, A: Matrix) -> Beliefs:
+    def derivatives(self, A: Matrix) -> PredictionDerivatives:
         """What is believed at points A (m, d), with first and second derivatives."""
         (m, d), n = A.shape, len(self.points)
         k = self.kernel(A, self.points)
-        J = self.kernel.slopes(A, self.points, k)  # (m, n, d)
+        J = self.kernel.gradients(A, self.points, k)  # (m, n, d)
         v = self.factor.solve_lower(np.column_stack([k.T, J.transpose(1, 0, 2).reshape(n, m * d)]))
         w = self.factor.solve_upper(v[:, :m])
         V = v[:, m:].reshape(n, m, d).transpose(1, 2, 0)  # J' L^-T
         # variance = s2 (1 - k' K^-1 k), so half of its derivatives are -s2 J' K^-1 k and -s2 (J' K^-1 J + w k'').
         s2 = self.prior.variance
-        spread, spread_slope, spread_curvature = root_of_variance(
+        std, std_gradient, std_hessian = root_of_variance(
             s2 * (1 - np.sum(v[:, :m] ** 2, axis=0)),
             -s2 * (w.T[:, None, :] @ J)[:, 0],
-            -s2 * (V @ V.transpose(0, 2, 1) + self.kernel.curvatures(A, self.points, k, w.T)),
+            -s2 * (V @ V.transpose(0, 2, 1) + self.kernel.hessians(A, self.points, k, w.T)),
         )
-        return Beliefs(
+        return PredictionDerivatives(
             self.prior.mean + k @ self.weights,
-            spread,
+            std,
             self.weights @ J,
-            spread_slope,
-            self.kernel.curvatures(A, self.points, k, self.weights),
-            spread_curvature,
+            std_gradient,
+            self.kernel.hessians(A, self.points, k, self.weights),
+            std_hessian,
         )

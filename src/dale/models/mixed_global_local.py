@@ -15,7 +15,7 @@ This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Chol
 without noise beyond N_U points. In weight space the limit t -> 0 does: with k >= N_U points that determine a
 quadratic, the mean is the least-squares quadratic and the variance is zero.
 
-Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - centre) /
+Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - center) /
 radius, phi(x) = M psi(z), with v = M'w the unknowns: the penalty becomes t |M^-T v|^2, and the stacked least-squares
 problem [Psi; sqrt(t) M^-T] is solved by QR, never through its normal equations.
 """
@@ -31,7 +31,7 @@ from scipy.linalg import solve_triangular
 from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction
 from dale.models.ellipsoid import Ball
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.quadratic import quadratic_features
 from dale.models.quadratic_fit import n_unknowns
@@ -46,7 +46,7 @@ class MixedGlobalLocalPosterior:
         regions: One local model for each region; their balls are pairwise disjoint.
     """
 
-    outside: Posterior
+    outside: GaussianProcess
     regions: tuple[LocalQuadratic, ...]
 
     @classmethod
@@ -64,7 +64,7 @@ class MixedGlobalLocalPosterior:
         inside = [ball.contains(X) for ball in balls]
         outside = ~np.any(inside, axis=0) if inside else np.ones(len(X), dtype=bool)
         return cls(
-            Posterior.fit(kernel, X[outside], y[outside], prior),
+            GaussianProcess.fit(kernel, X[outside], y[outside], prior),
             tuple(
                 LocalQuadratic.fit(ball, X[within], y[within], mean_level=prior.mean, noise=noise)
                 for ball, within in zip(balls, inside, strict=True)
@@ -72,23 +72,23 @@ class MixedGlobalLocalPosterior:
         )
 
     def predict(self, A: Matrix) -> Prediction:
-        """Mean and spread at points A (m, d)."""
-        mean, spread = (values.copy() for values in self.outside.predict(A))
+        """Mean and std at points A (m, d)."""
+        mean, std = (values.copy() for values in self.outside.predict(A))
         for local in self.regions:
             within = local.ball.contains(A)
             if np.any(within):
-                mean[within], spread[within] = local.predict(A[within])
-        return Prediction(mean, spread)
+                mean[within], std[within] = local.predict(A[within])
+        return Prediction(mean, std)
 
 
 @dataclass(frozen=True, eq=False)
 class LocalQuadratic:
-    """Posterior in one ball.
+    """GaussianProcess in one ball.
 
     Attributes:
         ball: The region, and the coordinates used inside.
         mean_level: c.
-        coefficients: Posterior mean of v, (N_U,).
+        coefficients: GaussianProcess mean of v, (N_U,).
         root: R of the QR factorisation, (N_U, N_U).
         noise: t.
     """
@@ -107,7 +107,7 @@ class LocalQuadratic:
         """
         k, d = X.shape
         p = n_unknowns(d)
-        Psi = quadratic_features((X - ball.centre) / ball.radius)
+        Psi = quadratic_features((X - ball.center) / ball.radius)
         if noise > 0:
             penalty = math.sqrt(noise) * np.linalg.inv(_to_region(ball, d)).T
             A, b = np.vstack([Psi, penalty]), np.append(y - mean_level, np.zeros(p))
@@ -121,8 +121,8 @@ class LocalQuadratic:
         return cls(ball, mean_level, solve_triangular(R, Q.T @ b), R, noise)
 
     def predict(self, A: Matrix) -> Prediction:
-        """Mean and spread at points A (m, d)."""
-        Psi = quadratic_features((A - self.ball.centre) / self.ball.radius)
+        """Mean and std at points A (m, d)."""
+        Psi = quadratic_features((A - self.ball.center) / self.ball.radius)
         mean = self.mean_level + Psi @ self.coefficients
         if self.noise == 0:
             return Prediction(mean, np.zeros(len(A)))
@@ -131,11 +131,11 @@ class LocalQuadratic:
 
 
 def _to_region(ball: Ball, d: int) -> Matrix:
-    """M with phi(centre + radius z) = M psi(z).
+    """M with phi(center + radius z) = M psi(z).
 
     Row by row: sqrt(2) x_i = sqrt(2) c_i + r sqrt(2) z_i, and x_i x_j = c_i c_j + r c_i z_j + r c_j z_i + r^2 z_i z_j.
     """
-    c, r, root2 = ball.centre, ball.radius, math.sqrt(2)
+    c, r, root2 = ball.center, ball.radius, math.sqrt(2)
     rows, columns = np.triu_indices(d)
     p = n_unknowns(d)
     M = np.zeros((p, p))

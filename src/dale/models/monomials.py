@@ -58,13 +58,13 @@ class Monomials(NamedTuple):
             features *= padded[:, column]
         return features
 
-    def with_slopes(self, Z: Matrix) -> tuple[Matrix, np.ndarray]:
-        """Features (m, p) and their slopes (m, p, d) at points (m, d)."""
+    def with_gradients(self, Z: Matrix) -> tuple[Matrix, np.ndarray]:
+        """Features (m, p) and their gradients (m, p, d) at points (m, d)."""
         features = self(Z)
         padded = np.hstack([features, np.ones((len(Z), 1))])
         return features, self.factor * padded[:, self.lower]
 
-    def curvatures(self, features: Matrix, weights: Matrix) -> np.ndarray:
+    def hessians(self, features: Matrix, weights: Matrix) -> np.ndarray:
         """Second derivatives (m, d, d) of the polynomials with these weights, (p,) or (m, p), at m points.
 
         Args:
@@ -74,13 +74,13 @@ class Monomials(NamedTuple):
         m, d = len(features), self.factor.shape[1]
         padded = np.hstack([features, np.ones((m, 1))])
         parts = weights[..., self.twice.of] * self.twice.factor * padded[:, self.twice.rest]
-        curvature = np.zeros((m, d, d))
+        hessian = np.zeros((m, d, d))
         if len(self.twice.of) == 0:
-            return curvature
+            return hessian
         triangle = np.add.reduceat(parts, self.twice.begin, axis=1)  # from degree 2 on every pair has a term
         i, j = np.triu_indices(d)
-        curvature[:, i, j] = curvature[:, j, i] = triangle
-        return curvature
+        hessian[:, i, j] = hessian[:, j, i] = triangle
+        return hessian
 
 
 @lru_cache(maxsize=64)

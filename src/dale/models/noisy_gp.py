@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
@@ -31,7 +31,7 @@ LIKELY, WIDTH = 0.25, 0.5  # the latter of the logarithm
 RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
 SIGNALS = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known; values are standardised
 LEAST_VARIANCE = 1e-10  # of known noise
-MOST_NOISE = 1e6  # in units of the values' spread: more is as good as no observation
+MOST_NOISE = 1e6  # in units of the values' std: more is as good as no observation
 MOST_FITTED = 160  # observations that length-scale and noise are fitted to
 
 
@@ -110,10 +110,10 @@ class NoisyModel:
         return cls(rows, X, v, fitted._replace(noise=all_noise))
 
     @cached_property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> GaussianProcess:
         """Of the smooth function."""
         kernel = SquaredExponential(self.fitted.length_scale)
-        return Posterior.fit(kernel, self.X, self.v, self.fitted.prior, self.fitted.noise)
+        return GaussianProcess.fit(kernel, self.X, self.v, self.fitted.prior, self.fitted.noise)
 
     @cached_property
     def means(self) -> Vector:

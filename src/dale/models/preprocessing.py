@@ -11,14 +11,14 @@ from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
 
-VALUE_GRAIN = 2.0**-23  # of standardised values
-POINT_GRAIN = 2.0**-17  # of the cube's side
+VALUE_RESOLUTION = 2.0**-23  # of standardised values
+POINT_RESOLUTION = 2.0**-17  # of the cube's side
 APART = 1e-9  # least distance to an observation; the tolerance of Alg. 3
 CHUNK = 128  # observations thinned at once
 THIN = 0.02  # observations nearer than this times sqrt(d) are one to a global model
 
 
-def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
+def average_replicates(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
     """Points (n, d) without repeats: of those told several times the mean, and no failure where there is a value.
 
     The model is without noise, so two values at one point would be a jump, and its variance would explode.
@@ -36,19 +36,19 @@ def merged(X: Matrix, z: Vector, told: np.ndarray) -> tuple[Matrix, Vector]:
     return X[first[order]], values[order]
 
 
-def rounded(values: Vector | float | list[float], grain: float) -> Vector:
+def quantize(values: Vector | float | list[float], grain: float) -> Vector:
     """The nearest multiples of ``grain``."""
     return np.round(np.asarray(values) / grain) * grain
 
 
-def apart(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
+def are_separated(A: Matrix, points: Matrix, distance: float) -> np.ndarray:
     """Which of A (m, d) are farther than ``distance`` from all points (n, d)."""
     if len(points) == 0:
         return np.ones(len(A), dtype=bool)
     return np.asarray(np.min(cdist(A, points), axis=1) > distance)
 
 
-def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
+def thin(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
     """Numbers of at most ``most`` observations (n, d), (n,), none of which is near to a better one.
 
     From the best to the worst each is kept that is farther than ``distance`` from all kept before. Where this gives too
@@ -59,7 +59,7 @@ def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
     for begin in range(0, len(order), CHUNK):
         chunk = order[begin : begin + CHUNK]
         if kept:
-            chunk = chunk[apart(X[chunk], X[kept], distance)]
+            chunk = chunk[are_separated(X[chunk], X[kept], distance)]
         near = cdist(X[chunk], X[chunk]) <= distance
         left = np.ones(len(chunk), dtype=bool)
         for i in range(len(chunk)):
@@ -73,5 +73,5 @@ def thinned(X: Matrix, z: Vector, distance: float, most: int) -> np.ndarray:
         worse = np.sort(order[int(np.flatnonzero(order == kept[half])[0]) :])
         sample = worse[np.linspace(0, len(worse) - 1, most - half).astype(int)]
         chosen = np.array([*kept[:half], *sample], dtype=int)
-        return np.sort(chosen[thinned(X[chosen], z[chosen], distance, most)])
+        return np.sort(chosen[thin(X[chosen], z[chosen], distance, most)])
     return np.sort(np.array(kept, dtype=int))

@@ -1,6 +1,6 @@
 """The local Bayesian Taylor model: the paper's quadratic region carried on to all degrees and all data.
 
-Around a centre c with radius D, in the coordinates z = (x - c) / D and with r = |z|,
+Around a center c with radius D, in the coordinates z = (x - c) / D and with r = |z|,
 
     y(x) - y(c) = sum of w_a phi_a(z), all monomials of degree 1 .. m, + remainder(z).
 
@@ -36,9 +36,9 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgeqrf
 
 from dale._arrays import Matrix, Vector
-from dale.models.base import Beliefs, root_of_variance
+from dale.models.base import PredictionDerivatives, root_of_variance
 from dale.models.monomials import MOST_DEGREE, Monomials, affordable_degree, monomials, n_terms
-from dale.optim.projected_newton import Surface
+from dale.optim.projected_newton import FunctionValues
 
 MOST_POINTS = 120  # the nearest; more where a quadratic has more terms
 FLAT = 1e3  # standard deviation of the linear weights, in units of s
@@ -47,26 +47,26 @@ FAR_RHOS = (12.8, 100.0, 1e4)  # a plain quadratic, for all the cube can tell
 EARNED = 6.0  # logarithm of the Bayes factor that a far rho needs
 ROUGHNESS = 1e-10  # remainder of degree 1, against rounding
 LEAST_VARIANCE = 1e-300  # in units of s^2
-SAME = 1e-9  # points this near to the centre, in radii, are the centre
+SAME = 1e-9  # points this near to the center, in radii, are the center
 
 
 @dataclass(frozen=True, eq=False)
 class TaylorModel:
-    """The posterior of a Taylor polynomial around ``centre``; points are given in its own coordinates z.
+    """The posterior of a Taylor polynomial around ``center``; points are given in its own coordinates z.
 
     Attributes:
-        centre: c, (d,).
+        center: c, (d,).
         value: y(c).
         radius: D.
         terms: The features.
         rho: Radius of convergence.
         scale: s.
-        weights: Posterior mean (p,).
+        weights: GaussianProcess mean (p,).
         root: Square root of the posterior covariance over s^2, (p, p).
-        n_points: Observations used, without the centre.
+        n_points: Observations used, without the center.
     """
 
-    centre: Vector
+    center: Vector
     value: float
     radius: float
     terms: Monomials
@@ -81,7 +81,7 @@ class TaylorModel:
         cls,
         X: Matrix,
         y: Vector,
-        centre: Vector,
+        center: Vector,
         value: float,
         radius: float,
         *,
@@ -89,20 +89,20 @@ class TaylorModel:
         rhos: tuple[float, ...] = RHOS,
         far_rhos: tuple[float, ...] = FAR_RHOS,
     ) -> TaylorModel:
-        """From observations (n, d), (n,) around a centre, which is interpolated.
+        """From observations (n, d), (n,) around a center, which is interpolated.
 
         Args:
             X: Points.
             y: Their values.
-            centre: c.
+            center: c.
             value: y(c).
             radius: D.
             most_degree: The degree is no higher.
             rhos: Radii of convergence to choose from.
             far_rhos: Those that have to be earned.
         """
-        d = len(centre)
-        Z = (X - centre) / radius
+        d = len(center)
+        Z = (X - center) / radius
         r = np.sqrt(np.sum(Z * Z, axis=1))
         # Nearest first: the rows of the system fall in size, as a stable factorization of badly scaled rows wants it.
         use = np.argsort(r, kind="stable")
@@ -122,7 +122,7 @@ class TaylorModel:
         assert best is not None
         root = solve_triangular(best.R, np.eye(len(best.R)), check_finite=False) * best.prior[:, None]
         return cls(
-            centre, value, radius, terms, chosen, math.sqrt(best.variance), best.weights * best.prior, root, len(v)
+            center, value, radius, terms, chosen, math.sqrt(best.variance), best.weights * best.prior, root, len(v)
         )
 
     @property
@@ -132,48 +132,50 @@ class TaylorModel:
 
     @cached_property
     def gradient(self) -> Vector:
-        """Slope of the mean at the centre, by z."""
-        return self.weights[: len(self.centre)]
+        """Slope of the mean at the center, by z."""
+        return self.weights[: len(self.center)]
 
     @cached_property
     def hessian(self) -> Matrix:
-        """Second derivatives of the mean at the centre, by z."""
-        return self.mean_with_curvatures(np.zeros((1, len(self.centre)))).curvature[0]
+        """Second derivatives of the mean at the center, by z."""
+        return self.mean_derivatives(np.zeros((1, len(self.center)))).hessian[0]
 
     def remainder(self, r: Vector | float) -> Vector:
-        """Standard deviation of what the polynomial leaves out, at distance r from the centre in radii."""
+        """Standard deviation of what the polynomial leaves out, at distance r from the center in radii."""
         t = self.radius / self.rho
         return np.asarray(self.scale * t ** (self.degree - 1) * np.asarray(r) ** (self.degree + 1))
 
     def predict(self, Z: Matrix) -> tuple[Vector, Vector]:
-        """Mean and spread of y(x) - y(c) at points (m, d)."""
+        """Mean and std of y(x) - y(c) at points (m, d)."""
         features = self.terms(Z)
         v = features @ self.root
         return features @ self.weights, self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE))
 
-    def mean_with_curvatures(self, Z: Matrix) -> Surface:
-        """Mean of y(x) - y(c) at points (m, d), its slopes (m, d) and second derivatives (m, d, d)."""
-        features, slopes = self.terms.with_slopes(Z)
-        return Surface(features @ self.weights, self.weights @ slopes, self.terms.curvatures(features, self.weights))
-
-    def predict_with_curvatures(self, Z: Matrix) -> Beliefs:
-        """What is believed about y(x) - y(c) at points (m, d), with first and second derivatives."""
-        features, slopes = self.terms.with_slopes(Z)
-        v = features @ self.root
-        by_feature = v @ self.root.T  # half of the variance's slope by the features, over s^2
-        J = slopes.transpose(0, 2, 1) @ self.root  # (m, d, p)
-        spread, spread_slope, spread_curvature = root_of_variance(
-            np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE),
-            (by_feature[:, None, :] @ slopes)[:, 0],
-            J @ J.transpose(0, 2, 1) + self.terms.curvatures(features, by_feature),
+    def mean_derivatives(self, Z: Matrix) -> FunctionValues:
+        """Mean of y(x) - y(c) at points (m, d), its gradients (m, d) and second derivatives (m, d, d)."""
+        features, gradients = self.terms.with_gradients(Z)
+        return FunctionValues(
+            features @ self.weights, self.weights @ gradients, self.terms.hessians(features, self.weights)
         )
-        return Beliefs(
+
+    def derivatives(self, Z: Matrix) -> PredictionDerivatives:
+        """What is believed about y(x) - y(c) at points (m, d), with first and second derivatives."""
+        features, gradients = self.terms.with_gradients(Z)
+        v = features @ self.root
+        by_feature = v @ self.root.T  # half of the variance's gradient by the features, over s^2
+        J = gradients.transpose(0, 2, 1) @ self.root  # (m, d, p)
+        std, std_gradient, std_hessian = root_of_variance(
+            np.maximum(np.sum(v * v, axis=1), LEAST_VARIANCE),
+            (by_feature[:, None, :] @ gradients)[:, 0],
+            J @ J.transpose(0, 2, 1) + self.terms.hessians(features, by_feature),
+        )
+        return PredictionDerivatives(
             features @ self.weights,
-            self.scale * spread,
-            self.weights @ slopes,
-            self.scale * spread_slope,
-            self.terms.curvatures(features, self.weights),
-            self.scale * spread_curvature,
+            self.scale * std,
+            self.weights @ gradients,
+            self.scale * std_gradient,
+            self.terms.hessians(features, self.weights),
+            self.scale * std_hessian,
         )
 
 

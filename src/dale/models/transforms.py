@@ -10,8 +10,8 @@ from dale._arrays import Vector
 
 
 @dataclass(frozen=True)
-class Scale:
-    """z = ((y - lowest) / width - mean) / spread, and back.
+class Standardize:
+    """z = ((y - lowest) / width - mean) / std, and back.
 
     In two steps because one is not safe: the variance of values around 1e-310 or 1e200 underflows or overflows, that of
     values between 0 and 1 does not. Halves are taken because the width itself may overflow.
@@ -20,10 +20,10 @@ class Scale:
     lowest: float
     half_width: float
     mean: float
-    spread: float
+    std: float
 
     @classmethod
-    def of(cls, y: Vector) -> Scale:
+    def of(cls, y: Vector) -> Standardize:
         """From finite values (n,), at least one."""
         lowest = float(np.min(y))
         half_width = float(np.max(y)) / 2 - lowest / 2
@@ -36,27 +36,27 @@ class Scale:
 
     def __call__(self, y: Vector) -> Vector:
         """Standardised values."""
-        return ((y / 2 - self.lowest / 2) / self.half_width - self.mean) / self.spread
+        return ((y / 2 - self.lowest / 2) / self.half_width - self.mean) / self.std
 
     def above_lowest(self, y: Vector) -> Vector:
         """Standardised values less that of the lowest: near it they keep digits that ``__call__`` has no room for."""
-        return (y / 2 - self.lowest / 2) / self.half_width / self.spread
+        return (y / 2 - self.lowest / 2) / self.half_width / self.std
 
     @property
     def resolution_at_lowest(self) -> float:
         """Rounding error of values near the lowest, standardised."""
-        return float(np.finfo(float).eps) * (abs(self.lowest) / 2 / self.half_width) / self.spread
+        return float(np.finfo(float).eps) * (abs(self.lowest) / 2 / self.half_width) / self.std
 
     @property
     def resolution(self) -> float:
         """Rounding error of the values, standardised: large where a small variation sits on a large level."""
         largest = max(abs(self.lowest) / 2, abs(self.lowest / 2 + self.half_width))
-        return float(np.finfo(float).eps) * (largest / self.half_width) / self.spread
+        return float(np.finfo(float).eps) * (largest / self.half_width) / self.std
 
-    def back(self, z: float) -> float:
+    def inverse(self, z: float) -> float:
         """The value that a standardised one stands for."""
-        return self.lowest + 2 * (z * self.spread + self.mean) * self.half_width
+        return self.lowest + 2 * (z * self.std + self.mean) * self.half_width
 
-    def back_length(self, z: float) -> float:
+    def inverse_scale(self, z: float) -> float:
         """A difference of values."""
-        return 2 * z * self.spread * self.half_width
+        return 2 * z * self.std * self.half_width

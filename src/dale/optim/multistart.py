@@ -1,7 +1,7 @@
 """The best point of a function on a box. It knows no model: it gets a function, starting points and bounds.
 
-Many points are looked at in one call (quasi-random ones, and some around a centre at several distances); the best few
-are climbed from with L-BFGS-B and analytic slopes.
+Many points are looked at in one call (quasi-random ones, and some around a center at several distances); the best few
+are climbed from with L-BFGS-B and analytic gradients.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from dale._arrays import Matrix, Vector
 from dale.optim.sampling import sobol
 
-SPREAD_POINTS = 9  # 2^9 quasi-random points
-NEAR_POINTS = 64  # around the centre
+SOBOL_POWER = 9  # 2^9 quasi-random points
+NEAR_POINTS = 64  # around the center
 NEAR_DISTANCES = (0.2, 0.05, 0.01)  # standard deviations, in sides of the box
 CLIMBS = 4
 CLIMB_STEPS = 60
@@ -41,20 +41,20 @@ class Box(NamedTuple):
         return cls(np.zeros(dimension), np.ones(dimension))
 
 
-def starting_points(rng: np.random.Generator, box: Box, centre: Vector | None = None) -> Matrix:
-    """Points (m, d) of the box: a randomly shifted Sobol net, and a cloud around the centre."""
+def starting_points(rng: np.random.Generator, box: Box, center: Vector | None = None) -> Matrix:
+    """Points (m, d) of the box: a randomly shifted Sobol net, and a cloud around the center."""
     side, dimension = box.upper - box.lower, len(box.lower)
-    net = box.lower + side * ((sobol(dimension, SPREAD_POINTS) + rng.random(dimension)) % 1.0)
-    if centre is None:
+    net = box.lower + side * ((sobol(dimension, SOBOL_POWER) + rng.random(dimension)) % 1.0)
+    if center is None:
         return net
     distance = np.resize(NEAR_DISTANCES, NEAR_POINTS)[:, None] * side
-    cloud = centre + distance * rng.standard_normal((NEAR_POINTS, dimension))
+    cloud = center + distance * rng.standard_normal((NEAR_POINTS, dimension))
     return np.vstack([net, np.clip(cloud, box.lower, box.upper)])
 
 
 def maximise(
     values: Callable[[Matrix], Vector],
-    value_and_slope: Callable[[Vector], tuple[float, Vector]],
+    value_and_gradient: Callable[[Vector], tuple[float, Vector]],
     starts: Matrix,
     box: Box,
     allowed: Callable[[Matrix], np.ndarray] | None = None,
@@ -63,7 +63,7 @@ def maximise(
 
     Args:
         values: The function at points (m, d).
-        value_and_slope: The function and its slope (d,) at one point.
+        value_and_gradient: The function and its gradient (d,) at one point.
         starts: Where to look first, (m, d).
         box: Where the point must lie.
         allowed: Which of points (m, d) may be returned; a climb that ends elsewhere counts as its start.
@@ -80,15 +80,15 @@ def maximise(
         return None
 
     def downhill(x: Vector) -> tuple[float, Vector]:
-        value, slope = value_and_slope(x)
+        value, gradient = value_and_gradient(x)
         if not np.isfinite(value):  # a certain loss: flat, so that the climb ends here
             return 1e300, np.zeros_like(x)
-        return -value, -slope
+        return -value, -gradient
 
     bounds = list(zip(*box, strict=True))
     best = Found(starts[order[0]], float(level[order[0]]))
     for i in order:
-        climb = minimize(
+        found = minimize(
             downhill,
             starts[i],
             jac=True,
@@ -96,6 +96,6 @@ def maximise(
             bounds=bounds,
             options={"maxiter": CLIMB_STEPS, "ftol": 1e-15, "gtol": 1e-9},
         )
-        if -climb.fun > best.value and (allowed is None or allowed(climb.x[None, :])[0]):
-            best = Found(climb.x, -float(climb.fun))
+        if -found.fun > best.value and (allowed is None or allowed(found.x[None, :])[0]):
+            best = Found(found.x, -float(found.fun))
     return best

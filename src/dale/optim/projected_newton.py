@@ -1,8 +1,8 @@
 """Minima of a smooth function on a box, from several starting points in step.
 
-Projected Newton: coordinates that sit on a face of the box with the slope pushing outwards are held, the others take a
+Projected Newton: coordinates that sit on a face of the box with the gradient pushing outwards are held, the others take a
 step along -|A|^-1 g, A being the second derivatives in the free coordinates with each eigenvalue by its size (so that
-it leads downhill whatever the curvature, and away from a saddle). The step is cut off at the faces and shortened until
+it leads downhill whatever the hessian, and away from a saddle). The step is cut off at the faces and shortened until
 the function falls (Armijo); where the bend at a face leads uphill, it ends at the first face instead. A polynomial's
 minimum is reached to the last digit in a few steps, however narrow its valley.
 
@@ -21,24 +21,24 @@ from dale._arrays import Matrix, Vector
 
 ARMIJO = 1e-4
 PARTS = 0.25 ** np.arange(7.0)  # of a step, the first that pays is taken
-FIRST = 0.25  # length of a step along the bare slope, in sides of the box
-FLATTEST = 1e-12  # curvatures below this part of the largest count as it
-LEAST_STEP = 1e-300  # curvature over slope is no less, so that a step is a number
+FIRST = 0.25  # length of a step along the bare gradient, in sides of the box
+FLATTEST = 1e-12  # hessians below this part of the largest count as it
+LEAST_STEP = 1e-300  # hessian over gradient is no less, so that a step is a number
 TINY = float(np.finfo(float).tiny)
 
 
-class Surface(NamedTuple):
-    """A function at m points: values (m,), slopes (m, d), second derivatives (m, d, d)."""
+class FunctionValues(NamedTuple):
+    """A function at m points: values (m,), gradients (m, d), second derivatives (m, d, d)."""
 
     value: Vector
-    slope: Matrix
-    curvature: np.ndarray
+    gradient: Matrix
+    hessian: np.ndarray
 
-    def at(self, i: np.ndarray) -> Surface:
+    def at(self, i: np.ndarray) -> FunctionValues:
         """At some of the points."""
-        return Surface(self.value[i], self.slope[i], self.curvature[i])
+        return FunctionValues(self.value[i], self.gradient[i], self.hessian[i])
 
-    def put(self, i: np.ndarray, other: Surface) -> None:
+    def put(self, i: np.ndarray, other: FunctionValues) -> None:
         """Another's in place of some of the points."""
         for mine, new in zip(self, other, strict=True):
             mine[i] = new
@@ -48,18 +48,18 @@ class Tolerance(NamedTuple):
     """When a point has arrived.
 
     Attributes:
-        slope: The slope over the side of the box is below this,
-        gain: or what a step is expected to gain, relative to the value,
-        least: or that gain as it is.
+        gtol: The gradient over the side of the box is below this,
+        ftol: or what a step is expected to gain, relative to the value,
+        atol: or that gain as it is.
     """
 
-    slope: float
-    gain: float
-    least: float = 0.0
+    gtol: float
+    ftol: float
+    atol: float = 0.0
 
 
-def descend(
-    function: Callable[[Matrix], Surface],
+def minimize_on_box(
+    function: Callable[[Matrix], FunctionValues],
     starts: Matrix,
     lower: Vector | Matrix,
     upper: Vector | Matrix,
@@ -88,13 +88,13 @@ def descend(
     lower, upper = (np.broadcast_to(face, ends.shape)[on] for face in (lower, upper))
     side = np.maximum(upper - lower, TINY)
     for _ in range(steps):
-        held = _leaving(X, -here.slope, lower, upper)
-        downhill = np.where(held, 0.0, here.slope)
-        moving = np.max(np.abs(downhill) * side, axis=1) > tolerance.slope
+        held = _leaving(X, -here.gradient, lower, upper)
+        downhill = np.where(held, 0.0, here.gradient)
+        moving = np.max(np.abs(downhill) * side, axis=1) > tolerance.gtol
         if not moving.any():
             break
         step, expected = _step(X, here, held, downhill, lower, upper, side)
-        moving &= expected > np.maximum(tolerance.gain * np.abs(here.value), tolerance.least)
+        moving &= expected > np.maximum(tolerance.ftol * np.abs(here.value), tolerance.atol)
         if not moving.all():
             on, X, here, step = on[moving], X[moving], here.at(moving), step[moving]
             lower, upper, side = lower[moving], upper[moving], side[moving]
@@ -103,7 +103,7 @@ def descend(
         X_new, there, stuck = _shortened(function, X, here, step, lower, upper)
         ends[on], values[on] = X_new, there.value
         with np.errstate(invalid="ignore"):  # infinite ones
-            moving = ~stuck & (here.value - there.value > tolerance.gain * np.abs(here.value))
+            moving = ~stuck & (here.value - there.value > tolerance.ftol * np.abs(here.value))
         X, here = X_new, there
         if not moving.all():
             on, X, here = on[moving], X[moving], here.at(moving)
@@ -112,17 +112,17 @@ def descend(
 
 
 def _step(
-    X: Matrix, here: Surface, held: np.ndarray, downhill: Matrix, lower: Matrix, upper: Matrix, side: Matrix
+    X: Matrix, here: FunctionValues, held: np.ndarray, downhill: Matrix, lower: Matrix, upper: Matrix, side: Matrix
 ) -> tuple[Matrix, Vector]:
     """The step of each point, and the decrease to first order, which is positive."""
     free = downhill
     for _ in range(X.shape[1]):
-        step = _newton(here.curvature, free, held, side)
+        step = _newton(here.hessian, free, held, side)
         leaving = _leaving(X, step, lower, upper)
         if not leaving.any():
             break
         held = held | leaving  # a step out of the box would be cut off at once: another one without it
-        free = np.where(held, 0.0, here.slope)
+        free = np.where(held, 0.0, here.gradient)
     expected = -np.sum(step * free, axis=1)
     uphill = ~(expected > 0)
     if uphill.any():
@@ -137,29 +137,34 @@ def _leaving(X: Matrix, direction: Matrix, lower: Matrix, upper: Matrix) -> np.n
     return ((lower >= X) & (direction < 0)) | ((upper <= X) & (direction > 0))
 
 
-def _along(slope: Matrix, side: Matrix) -> Matrix:
+def _along(gradient: Matrix, side: Matrix) -> Matrix:
     """A step of the first length straight down."""
-    scaled = slope * side
+    scaled = gradient * side
     norm = np.sqrt(np.sum(scaled * scaled, axis=1, keepdims=True)) + TINY
     return -FIRST * scaled * side / norm
 
 
-def _newton(curvature: np.ndarray, slope: Matrix, held: np.ndarray, side: Matrix) -> Matrix:
+def _newton(hessian: np.ndarray, gradient: Matrix, held: np.ndarray, side: Matrix) -> Matrix:
     """-|A|^-1 g in the free coordinates, no longer than the box."""
     if held.any():
-        curvature = np.where(held[:, :, None] | held[:, None, :], 0.0, curvature)
-    values, vectors = np.linalg.eigh(curvature)
+        hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
+    values, vectors = np.linalg.eigh(hessian)
     size = np.abs(values)
-    least = FLATTEST * np.max(size, axis=1) + TINY + LEAST_STEP * np.max(np.abs(slope), axis=1)
+    least = FLATTEST * np.max(size, axis=1) + TINY + LEAST_STEP * np.max(np.abs(gradient), axis=1)
     size = np.maximum(size, least[:, None])
-    step = -(vectors @ ((slope[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
+    step = -(vectors @ ((gradient[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
     step = np.where(held, 0.0, step)
     return step / np.maximum(np.max(np.abs(step) / side, axis=1, keepdims=True), 1.0)
 
 
 def _shortened(
-    function: Callable[[Matrix], Surface], X: Matrix, here: Surface, step: Matrix, lower: Matrix, upper: Matrix
-) -> tuple[Matrix, Surface, np.ndarray]:
+    function: Callable[[Matrix], FunctionValues],
+    X: Matrix,
+    here: FunctionValues,
+    step: Matrix,
+    lower: Matrix,
+    upper: Matrix,
+) -> tuple[Matrix, FunctionValues, np.ndarray]:
     """Each point after the longest part of its step that pays; and which of them found none."""
     X_new = np.clip(X + step, lower, upper)
     there = function(X_new)
@@ -177,14 +182,14 @@ def _shortened(
 
 
 def _tried(
-    function: Callable[[Matrix], Surface],
+    function: Callable[[Matrix], FunctionValues],
     X: Matrix,
-    here: Surface,
+    here: FunctionValues,
     step: Matrix,
     parts: Vector,
     waiting: np.ndarray,
     X_new: Matrix,
-    there: Surface,
+    there: FunctionValues,
     lower: Matrix,
     upper: Matrix,
 ) -> np.ndarray:
@@ -201,9 +206,9 @@ def _tried(
     return waiting
 
 
-def _pays(X: Matrix, here: Surface, tried: Matrix, found: Surface) -> np.ndarray:
+def _pays(X: Matrix, here: FunctionValues, tried: Matrix, found: FunctionValues) -> np.ndarray:
     """Which steps lower the function by enough; none where it is not a number."""
-    hoped = np.minimum(np.sum(here.slope * (tried - X), axis=1), 0.0)
+    hoped = np.minimum(np.sum(here.gradient * (tried - X), axis=1), 0.0)
     return np.asarray((found.value <= here.value + ARMIJO * hoped) & (found.value < here.value))
 
 

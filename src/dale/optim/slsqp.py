@@ -1,8 +1,8 @@
 """Minima of a smooth function on a box subject to smooth limits: h_j(x) <= 0.
 
-Sequential quadratic programming (SciPy's SLSQP) from one start, with the function in units of its slope at the start
+Sequential quadratic programming (SciPy's SLSQP) from one start, with the function in units of its gradient at the start
 and each limit in units of its own, so that "exact" means exact in coordinates, whatever the units. What it returns is
-all but inside; ``pulled_back`` makes it so: first along the slopes of the violated limits (Newton), and where this does
+all but inside; ``restore_feasibility`` makes it so: first along the gradients of the violated limits (Newton), and where this does
 not help, by bisection towards a point that is inside.
 
 Where the limits cannot be met, ``least_violation`` takes them as soft: with slacks s_j >= 0,
@@ -20,12 +20,12 @@ from scipy.optimize import minimize
 
 from dale._arrays import Matrix, Vector
 
-Smooth = Callable[[Vector], tuple[float, Vector]]  # value and slope (d,) at x (d,)
-Limits = Callable[[Vector], tuple[Vector, Matrix]]  # values (k,) and slopes (k, d) at x (d,)
+Smooth = Callable[[Vector], tuple[float, Vector]]  # value and gradient (d,) at x (d,)
+Limits = Callable[[Vector], tuple[Vector, Matrix]]  # values (k,) and gradients (k, d) at x (d,)
 
 STEPS = 40
 CALLS = 10  # of the function, for each step, at most
-EXACT = 1e-13  # of the value, in units of its slope
+EXACT = 1e-13  # of the value, in units of its gradient
 HUGE = 1e30  # in place of what is not finite, so that a line search turns back
 HALVINGS = 60
 CORRECTIONS = 6
@@ -36,14 +36,14 @@ class _Endless(Exception):
     """SLSQP does not count the calls of its line search, which on a function with jumps may never end."""
 
 
-def descend_within(
+def minimize_slsqp(
     function: Smooth, limits: Limits, start: Vector, lower: Vector, upper: Vector, *, steps: int = STEPS
 ) -> tuple[Vector, float]:
     """Go down from a start inside the box, within the limits.
 
     Args:
-        function: Value and slope at a point.
-        limits: Values, wanted at most 0, and slopes at a point.
+        function: Value and gradient at a point.
+        limits: Values, wanted at most 0, and gradients at a point.
         start: Starting point; it need not be within the limits.
         lower: Of the box, (d,).
         upper: The same.
@@ -54,12 +54,12 @@ def descend_within(
         value if nothing came of it.
     """
     start = np.clip(start, lower, upper)
-    value, slope = function(start)
-    if not (np.isfinite(value) and np.all(np.isfinite(slope))):
+    value, gradient = function(start)
+    if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
         return start, value
-    first, slopes = limits(start)
-    unit = max(float(np.max(np.abs(slope))), TINY)
-    units = np.maximum(np.maximum(np.max(np.abs(slopes), axis=1, initial=0.0), 1e-6 * np.abs(first)), TINY)
+    first, gradients = limits(start)
+    unit = max(float(np.max(np.abs(gradient))), TINY)
+    units = np.maximum(np.maximum(np.max(np.abs(gradients), axis=1, initial=0.0), 1e-6 * np.abs(first)), TINY)
     seen: dict[bytes, tuple[Vector, Matrix]] = {}
 
     calls = 0
@@ -124,20 +124,20 @@ def least_violation(
 
     def soft(xs: Vector) -> tuple[Vector, Matrix]:
         h, J = limits(xs[:d])
-        values, slopes = h - xs[d:], np.hstack([J, -np.eye(k)])
+        values, gradients = h - xs[d:], np.hstack([J, -np.eye(k)])
         if hard is None:
-            return values, slopes
+            return values, gradients
         h, J = hard(xs[:d])
-        return np.append(values, h), np.vstack([slopes, np.hstack([J, np.zeros((len(h), k))])])
+        return np.append(values, h), np.vstack([gradients, np.hstack([J, np.zeros((len(h), k))])])
 
     most = 2 * float(np.max(first, initial=0.0)) + 1.0
     begin = np.append(start, np.maximum(first, 0.0))
     low, high = np.append(lower, np.zeros(k)), np.append(upper, np.full(k, most))
-    x, _ = descend_within(slack, soft, begin, low, high, steps=steps)
+    x, _ = minimize_slsqp(slack, soft, begin, low, high, steps=steps)
     return x[:d]
 
 
-def pulled_back(
+def restore_feasibility(
     x: Vector,
     inside: Vector | None,
     allowed: Callable[[Vector], bool],
@@ -154,7 +154,7 @@ def pulled_back(
         x: A point of the box.
         inside: An allowed point to bisect towards; None if there is none.
         allowed: The exact check.
-        limits: Values and slopes of what it checks; None where it has none.
+        limits: Values and gradients of what it checks; None where it has none.
         lower: Of the box, (d,).
         upper: The same.
         spare: How far inside, in coordinates, a correction aims.

@@ -3,12 +3,12 @@
 A thin set is hit by few random points or by none. So some allowed points, the pool, are found once:
 
 1. Of a Sobol net, more and more of it, those that are allowed.
-2. If they are few, the violation (the sum of the margins' positive parts, each in units of its spread over the net) is
+2. If they are few, the violation (the sum of the margins' positive parts, each in units of its std over the net) is
    minimised from the best of the net, and from some points all over the cube.
 3. If they are still few, they are made more by hit and run: from an allowed point along a random line to a random point
    of it, nearer and nearer to where it started until that is allowed. This fills even a ring or a needle evenly.
 
-A constraint that says yes or no only has no slope: step 2 is of no use to it, and the searches walk back into the set.
+A constraint that says yes or no only has no gradient: step 2 is of no use to it, and the searches walk back into the set.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
-from dale.optim.projected_newton import Surface
+from dale.optim.projected_newton import FunctionValues
 from dale.optim.sampling import sobol
-from dale.optim.slsqp import HALVINGS, descend_within, least_violation, pulled_back
+from dale.optim.slsqp import HALVINGS, least_violation, minimize_slsqp, restore_feasibility
 
 NETS = (9, 12)  # sizes, as powers of two
 ENOUGH = 64  # allowed points of a net, below which it is enlarged
@@ -39,13 +39,13 @@ FEW = 0.25  # of the points wanted: from the pool as well, if the cube at large 
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class AllowedSet:
     """What the constraints on the inputs allow.
 
     Attributes:
         allowed: Which points (m, d) of the cube may be proposed.
         margins: Numbers (m, k) at points (m, d) that are at most 0 where allowed.
-        smooth: Which of them have slopes, (k,).
+        smooth: Which of them have gradients, (k,).
         units: How much each of them varies over the cube, (k,).
         pool: Allowed points, (p, d).
     """
@@ -64,7 +64,7 @@ class Inputs:
         flat: Callable[[], np.ndarray],
         dimension: int,
         trouble: Callable[[], str] = str,
-    ) -> Inputs:
+    ) -> AllowedSet:
         """From a check and its margins; an error if no allowed point can be found.
 
         Args:
@@ -82,8 +82,8 @@ class Inputs:
                 break
         finite = np.where(np.isfinite(values), values, np.nan)
         with np.errstate(invalid="ignore", over="ignore"):
-            spread = np.array([np.nanstd(c) if np.any(np.isfinite(c)) else 1.0 for c in finite.T])
-        units = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+            std = np.array([np.nanstd(c) if np.any(np.isfinite(c)) else 1.0 for c in finite.T])
+        units = np.where(np.isfinite(std) & (std > 0), std, 1.0)
         bare = cls(allowed, margins, ~flat(), units, np.empty((0, dimension)))
         points = net[inside][:POOL]
         points = points[allowed(points)]
@@ -107,7 +107,7 @@ class Inputs:
         return np.asarray(np.sum(np.maximum(self.margins(points), 0.0) / self.units, axis=1))
 
     def limits(self, x: Vector) -> tuple[Vector, Matrix]:
-        """Smooth margins (k,) at a point (d,) of the cube and their slopes (k, d), in their units."""
+        """Smooth margins (k,) at a point (d,) of the cube and their gradients (k, d), in their units."""
         d = len(x)
         low, high = np.maximum(x - SLOPE, 0.0), np.minimum(x + SLOPE, 1.0)
         around = np.tile(x, (2 * d + 1, 1))
@@ -115,8 +115,8 @@ class Inputs:
         around[np.arange(d, 2 * d), np.arange(d)] = high
         values = self.margins(np.clip(around, 0.0, 1.0))[:, self.smooth] / self.units[self.smooth]
         with np.errstate(invalid="ignore"):
-            slopes = (values[d : 2 * d] - values[:d]) / (high - low)[:, None]
-        return values[-1], np.where(np.isfinite(slopes), slopes, 0.0).T
+            gradients = (values[d : 2 * d] - values[:d]) / (high - low)[:, None]
+        return values[-1], np.where(np.isfinite(gradients), gradients, 0.0).T
 
     def some(self, n: int, rng: np.random.Generator) -> Matrix:
         """About n allowed points (m, d), at least one: of the whole cube, and where it gives few, near the pool's."""
@@ -138,7 +138,7 @@ class Inputs:
 
     def walked_back(
         self,
-        below: Callable[[Matrix], Surface],
+        below: Callable[[Matrix], FunctionValues],
         ends: Matrix,
         values: Vector,
         starts: Matrix,
@@ -155,18 +155,20 @@ class Inputs:
 
         def at(x: Vector) -> tuple[float, Vector]:
             surface = below(x[None, :])
-            return float(surface.value[0]), surface.slope[0]
+            return float(surface.value[0]), surface.gradient[0]
 
         def one(x: Vector) -> bool:
             return bool(self.allowed(x[None, :])[0])
 
         for i in np.flatnonzero(~self.allowed(ends)):
             box = lower[i], upper[i]
-            x = pulled_back(ends[i], starts[i], one, None, *box, halvings=ROUGHLY if self.smooth.any() else HALVINGS)
+            x = restore_feasibility(
+                ends[i], starts[i], one, None, *box, halvings=ROUGHLY if self.smooth.any() else HALVINGS
+            )
             assert x is not None  # there is a start to go back to
             if self.smooth.any():
-                there, _ = descend_within(at, self.limits, x, *box, steps=STEPS)
-                back = pulled_back(there, x, one, self.limits, *box, spare=SPARE)
+                there, _ = minimize_slsqp(at, self.limits, x, *box, steps=STEPS)
+                back = restore_feasibility(there, x, one, self.limits, *box, spare=SPARE)
                 x = x if back is None or not at(back)[0] < at(x)[0] else back
             ends[i], values[i] = x, at(x)[0]
         return ends, values
@@ -217,7 +219,7 @@ class Inputs:
 
     def _tighter(self, spare: float) -> Callable[[Vector], tuple[Vector, Matrix]]:
         def limits(x: Vector) -> tuple[Vector, Matrix]:
-            values, slopes = self.limits(x)
-            return values + spare, slopes
+            values, gradients = self.limits(x)
+            return values + spare, gradients
 
         return limits

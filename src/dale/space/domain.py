@@ -16,11 +16,11 @@ from scipy.spatial.distance import cdist
 from dale._arrays import Matrix, Vector
 from dale.errors import SpaceExhausted
 from dale.optim.sampling import far_from, farthest
-from dale.space.allowed_set import Inputs
+from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import Constraints
 from dale.space.space import Space
 
-TRIES = 16  # for a point far from all others that is a new one when rounded
+TRIES = 16  # for a point far from all others that is a new one when quantize
 MANY = 4096  # points of a large finite space that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
 CANDIDATES = 512  # allowed points, of which the farthest from all others is taken
@@ -38,7 +38,7 @@ class Untried:
 
     space: Space
     constraints: Constraints | None = None
-    inputs: Inputs | None = None
+    inputs: AllowedSet | None = None
 
     def check(self, seen: Matrix) -> None:
         """Raise ``SpaceExhausted`` where each point of a finite space is among those seen."""
@@ -93,7 +93,7 @@ def far_from_all(
     points: Matrix,
     dimension: int,
     rng: np.random.Generator,
-    inputs: Inputs | None,
+    inputs: AllowedSet | None,
     snap: Callable[[Matrix], Matrix] | None = None,
 ) -> Vector:
     """An allowed point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""

@@ -166,7 +166,7 @@ class Float(CanBeConditional):
         # One by one: NumPy's logarithms may differ from Python's in the last bit.
         return np.array([self.encode(self.decode(u)) for u in coordinates]).reshape(coordinates.shape)
 
-    def slope(self, value: Any) -> Vector:
+    def derivative(self, value: Any) -> Vector:
         """du/dx at a value; with steps, of the line through the middles of their cells."""
         if self.fixed:
             return np.empty(0)

@@ -62,7 +62,7 @@ class Parameter(Protocol):
         """``encode(decode(u))`` for each row of (n, width), to the last bit."""
         ...
 
-    def slope(self, value: Any) -> Vector:
+    def derivative(self, value: Any) -> Vector:
         """Derivative of the coordinates by the value, (width,): turns Hessians of the cube into the user's units.
 
         NaN where nothing can be derived by the value.

@@ -13,7 +13,7 @@ MOST_SHOWN = 1000  # letters of a value in a message
 Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in one with names
 
 
-class NamedParams(dict[str, Any]):
+class FrozenParams(dict[str, Any]):
     """Parameters by name that cannot be changed, for they are part of the history; copy them with ``dict(params)``."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
@@ -23,8 +23,8 @@ class NamedParams(dict[str, Any]):
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
 
-    def __reduce__(self) -> tuple[type[NamedParams], tuple[dict[str, Any]]]:
-        return NamedParams, (dict(self),)
+    def __reduce__(self) -> tuple[type[FrozenParams], tuple[dict[str, Any]]]:
+        return FrozenParams, (dict(self),)
 
 
 def shown(value: Any) -> str:
@@ -36,7 +36,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def describe_point(params: Params) -> str:
+def format_point(params: Params) -> str:
     """A point as a person writes it: ``a=1.5, b=0.2`` or ``(1.5, 0.2)``."""
     if isinstance(params, np.ndarray):
         return "(" + ", ".join(map(_describe, params)) + ")"

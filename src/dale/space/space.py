@@ -18,7 +18,7 @@ from dale.space.enumeration import groups
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.parameter import Conditional, Parameter, described
-from dale.space.point import NamedParams, Params
+from dale.space.point import FrozenParams, Params
 
 
 class Space:
@@ -199,12 +199,14 @@ class Space:
         """
         values = dict(params) if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
         columns = [min(self._columns[name].start, self.dimension - 1) for name in self.names]
-        slopes = [s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].slope(values[n]) for n in self.names)]
+        slopes = [
+            s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].derivative(values[n]) for n in self.names)
+        ]
         return cube_hessian[np.ix_(columns, columns)] * np.outer(slopes, slopes)
 
     def as_params(self, values: dict[str, Any]) -> Params:
         """Values by name, in their proper types, as the objective takes them."""
-        return NamedParams(values) if self.named else self.as_array(values)
+        return FrozenParams(values) if self.named else self.as_array(values)
 
     def _check(self, params: Any) -> dict[str, Any]:
         if self.named:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import frozen
-from dale.history.reason import ClosedRegion, LocalStep, Reason, Source
-from dale.history.trial import State, Trial
+from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.trial import Trial, TrialState
 from dale.space.choice import Choice
 from dale.space.float import Float
 from dale.space.int import Int
@@ -84,8 +84,8 @@ def replayed(event: Event, trials: Sequence[Trial], space: Space) -> Trial | Non
         return _new_trial(len(trials), content, space)
     before = trials[_number_of(event)]
     if event.kind is Kind.FAIL:
-        return dataclasses.replace(before, state=State.FAILED, error=content["error"], retry=content["retry"])
-    return dataclasses.replace(before, state=State.TOLD, error=None, retry=False, **_outcome(content))
+        return dataclasses.replace(before, state=TrialState.FAILED, error=content["error"], retry=content["retry"])
+    return dataclasses.replace(before, state=TrialState.COMPLETE, error=None, retry=False, **_outcome(content))
 
 
 def params_data(params: Params, space: Space) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def reason_from(data: Mapping[str, Any]) -> Reason:
     """The reason that data stand for."""
     said = {key: _numbers(value) for key, value in data.items() if key not in ("source", "step", "closed")}
     if "step" in data:
-        said["step"] = LocalStep(**_numbers(data["step"]))
+        said["step"] = TrustRegionStep(**_numbers(data["step"]))
     if "closed" in data:
         said["closed"] = tuple(ClosedRegion(**_numbers(region)) for region in data["closed"])
     return Reason(Source(data["source"]), **said)
@@ -137,7 +137,7 @@ def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
         space.as_array(params),
         point,
         reason_from(content["reason"]),
-        state=State(content.get("state", State.PENDING)),
+        state=TrialState(content.get("state", TrialState.PENDING)),
         error=content.get("error"),
         allowed=content["allowed"],
         **(_outcome(content) if "value" in content else {}),

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from dale.errors import StoreError
 from dale.history.result import Result
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.optimizer import Optimizer
 from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
@@ -109,7 +109,7 @@ class Run:
             writer = csv.writer(file)
             writer.writerow(map(safe_cell, heading))
             for trial, times in zip(self.history, self.times(), strict=True):
-                if trial.state is not State.PENDING and not trial.retry:
+                if trial.state is not TrialState.PENDING and not trial.retry:
                     writer.writerow(self._row(trial, times, k))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.history.reason import Source
 from dale.history.result import Result
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.space.choice import Choice
 from dale.space.point import Params
 from dale.space.space import Space
-from dale.view.surrogate import Surface
+from dale.view.surrogate import PlotSurrogate
 from dale.view.tolerances import acceptable_rise, ellipse
 
 FINE = 121  # points along an axis
@@ -45,7 +45,7 @@ class Convergence:
 
 def convergence(history: Sequence[Trial]) -> Convergence:
     """The finished trials of a history in their order."""
-    done = [t for t in history if t.state is not State.PENDING]
+    done = [t for t in history if t.state is not TrialState.PENDING]
     value = np.array([np.nan if t.value is None else t.value for t in done], dtype=float)
     feasible = np.array([t.feasible for t in done], dtype=bool)
     reasons = [t.reason for t in done]
@@ -70,14 +70,14 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Landscape:
+class ContourData:
     """A function of two parameters as the observations show it.
 
     Attributes:
         x: The first parameter.
         y: The second one.
         mean: Of the model on the grid, (len(y), len(x)): rows are y, as matplotlib takes it.
-        spread: Its standard deviation there.
+        std: Its standard deviation there.
         points: The finished evaluations in the user's units, (n, 2).
         value: Their values, (n,); NaN where failed.
         source: Where each came from.
@@ -89,7 +89,7 @@ class Landscape:
     x: Axis
     y: Axis
     mean: Matrix
-    spread: Matrix
+    std: Matrix
     points: Matrix
     value: Vector
     source: tuple[Source, ...]
@@ -105,19 +105,19 @@ class Slice:
     Attributes:
         axis: The parameter.
         mean: Of the model, (m,).
-        spread: Its standard deviation, (m,).
+        std: Its standard deviation, (m,).
         best: The parameter's value at the best point.
         points: The parameter's value at all told evaluations, (n,).
     """
 
     axis: Axis
     mean: Vector
-    spread: Vector
+    std: Vector
     best: float
     points: Vector
 
 
-def landscape(result: Result, space: Space, *, length_scale: float | None = None, fine: int = FINE) -> Landscape:
+def landscape(result: Result, space: Space, *, length_scale: float | None = None, fine: int = FINE) -> ContourData:
     """The model of a run in a space of two parameters, on a grid of ``fine`` by ``fine`` points.
 
     Args:
@@ -128,18 +128,18 @@ def landscape(result: Result, space: Space, *, length_scale: float | None = None
     """
     if len(space.names) != 2:
         raise ValueError(f"a landscape needs two parameters, got {len(space.names)}; slices take any number")
-    surface = Surface.of(result.history, length_scale)
+    surface = PlotSurrogate.of(result.history, length_scale)
     x, y = (axis_of(space, name, fine) for name in space.names)
     corners = [params_of(space, (a, b)) for b in y.values for a in x.values]
-    mean, spread = surface.predict(np.array([space.encode(params) for params in corners]))
-    done = [t for t in result.history if t.state is not State.PENDING]
+    mean, std = surface.predict(np.array([space.encode(params) for params in corners]))
+    done = [t for t in result.history if t.state is not TrialState.PENDING]
     series = convergence(done)
     rise = acceptable_rise(result.func_vals)
-    return Landscape(
+    return ContourData(
         x=x,
         y=y,
         mean=mean.reshape(len(y.values), len(x.values)),
-        spread=spread.reshape(len(y.values), len(x.values)),
+        std=std.reshape(len(y.values), len(x.values)),
         points=np.array([t.x for t in done]),
         value=series.value,
         source=series.source,
@@ -151,7 +151,7 @@ def landscape(result: Result, space: Space, *, length_scale: float | None = None
 
 def slices(result: Result, space: Space, *, length_scale: float | None = None, fine: int = FINE) -> tuple[Slice, ...]:
     """Cuts through the model at the best point, one for each parameter."""
-    surface = Surface.of(result.history, length_scale)
+    surface = PlotSurrogate.of(result.history, length_scale)
     if result.x is None:
         raise ValueError("there is no best point to cut through: no evaluation has been feasible yet")
     best = np.asarray(result.x, dtype=float)
@@ -159,8 +159,8 @@ def slices(result: Result, space: Space, *, length_scale: float | None = None, f
     for i, axis in enumerate([axis_of(space, name, fine) for name in space.names]):
         rows = np.tile(best, (len(axis.values), 1))
         rows[:, i] = axis.values
-        mean, spread = surface.predict(np.array([space.encode(params_of(space, row)) for row in rows]))
-        cuts.append(Slice(axis, mean, spread, float(best[i]), result.x_iters[:, i]))
+        mean, std = surface.predict(np.array([space.encode(params_of(space, row)) for row in rows]))
+        cuts.append(Slice(axis, mean, std, float(best[i]), result.x_iters[:, i]))
     return tuple(cuts)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.history.result import Result
 from dale.space.space import Space, as_space
-from dale.view.data import Axis, Convergence, Landscape, convergence, landscape, params_of, slices
+from dale.view.data import Axis, ContourData, Convergence, convergence, landscape, params_of, slices
 from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, draw_by_source, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def slices_figure(result: Result, space: Any, *, title: str | None = None, objec
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for ax, cut in zip(axes, cuts, strict=False):
         plain(ax)
-        low, high = cut.mean - 2 * cut.spread, cut.mean + 2 * cut.spread
+        low, high = cut.mean - 2 * cut.std, cut.mean + 2 * cut.std
         ax.fill_between(cut.axis.values, low, high, color=SKY, alpha=0.18, linewidth=0, label="± 2 standard deviations")
         ax.plot(cut.axis.values, cut.mean, color=SKY, linewidth=1.8, label="model")
         ax.plot(cut.points, result.func_vals, "o", color=FAINT, markersize=3, alpha=0.7, label=FROM_THE_SIDE)
@@ -158,7 +158,7 @@ def _draw_length_scale(ax: Axes, series: Convergence) -> None:
     ax.yaxis.set_major_formatter(_plain_number)
 
 
-def _draw_contours(ax: Axes, series: Landscape, values: Matrix, levels: Vector) -> ContourSet:
+def _draw_contours(ax: Axes, series: ContourData, values: Matrix, levels: Vector) -> ContourSet:
     from matplotlib.colors import BoundaryNorm
 
     norm = BoundaryNorm(list(levels), 256, extend="both")  # one colour step for each level, however far apart
@@ -168,7 +168,7 @@ def _draw_contours(ax: Axes, series: Landscape, values: Matrix, levels: Vector) 
     return filled
 
 
-def _draw_evaluations(ax: Axes, series: Landscape) -> None:
+def _draw_evaluations(ax: Axes, series: ContourData) -> None:
     known = np.isfinite(series.value)
     draw_by_source(ax, series.points, series.source, known)
     if not np.all(known):
@@ -207,7 +207,7 @@ def _levels(values: Matrix, seen: Vector) -> Vector:
     return np.array([round(lowest + step, int(n)) for step, n in zip(above, digits, strict=True)])
 
 
-def _true_values(fun: Callable[[Any], float], space: Space, series: Landscape) -> Matrix:
+def _true_values(fun: Callable[[Any], float], space: Space, series: ContourData) -> Matrix:
     rows = [[fun(params_of(space, (x, y))) for x in series.x.values] for y in series.y.values]
     return np.array(rows, dtype=float)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dale.history.result import LocalMinimum, Result
-from dale.history.trial import State
-from dale.space.point import Params, describe_point
+from dale.history.trial import TrialState
+from dale.space.point import Params, format_point
 from dale.view.data import Convergence, convergence
 from dale.view.tolerances import RISE, acceptable_rise, sharpness
 
@@ -36,7 +36,7 @@ def _best(result: Result, series: Convergence) -> str:
     ending = f"{result.message} after {result.nfev} evaluations ({sources}); seed {result.seed}."
     if result.params is None or result.fun is None:
         return ending
-    done = [t for t in result.history if t.state is not State.PENDING]
+    done = [t for t in result.history if t.state is not TrialState.PENDING]
     found = next(n for n, t in zip(series.number, done, strict=True) if t.feasible and t.params is result.params)
     rows = [("value", f"{result.fun:.6g}", f"found by evaluation {found}")]
     rows += [(name, _number(value), "") for name, value in _named(result.params)]
@@ -76,15 +76,15 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
 
 
 def _failures(result: Result) -> str:
-    failed = [t for t in result.history if t.state is State.FAILED]
+    failed = [t for t in result.history if t.state is TrialState.FAILED]
     if not failed:
         return ""
     why = last_line(failed[-1].error or "")
-    return f"{len(failed)} of {result.nfev} evaluations failed; the last at {describe_point(failed[-1].params)}: {why}"
+    return f"{len(failed)} of {result.nfev} evaluations failed; the last at {format_point(failed[-1].params)}: {why}"
 
 
 def _choices(result: Result, series: Convergence, last: int) -> str:
-    done = [t for t in result.history if t.state is not State.PENDING]
+    done = [t for t in result.history if t.state is not TrialState.PENDING]
     if not done or last < 1:
         return ""
     rows = []

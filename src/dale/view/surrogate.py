@@ -13,38 +13,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix
-from dale.history.trial import State, Trial
+from dale.history.trial import Trial, TrialState
 from dale.models.base import Prediction
-from dale.models.gaussian_process import Posterior
+from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, log_marginal_likelihood
-from dale.models.transforms import Scale
+from dale.models.transforms import Standardize
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class PlotSurrogate:
     """A model of the objective over the unit cube, with values in the user's units."""
 
-    posterior: Posterior
-    scale: Scale
+    posterior: GaussianProcess
+    scale: Standardize
 
     @classmethod
-    def of(cls, history: Sequence[Trial], length_scale: float | None = None) -> Surface:
+    def of(cls, history: Sequence[Trial], length_scale: float | None = None) -> PlotSurrogate:
         """From the told trials; ``length_scale=None`` takes the one that explains them best."""
-        told = [t for t in history if t.state is State.TOLD]
+        told = [t for t in history if t.state is TrialState.COMPLETE]
         if not told:
             raise ValueError("there is nothing to draw: no evaluation has given a value yet")
         X, y = np.array([t.point for t in told]), np.array([t.value for t in told], dtype=float)
-        scale = Scale.of(y)
+        scale = Standardize.of(y)
         z = scale(y)
         scales = GRID[::3] if length_scale is None else (length_scale,)
-        posteriors = [Posterior.fit(SquaredExponential(l), X, z) for l in scales]
+        posteriors = [GaussianProcess.fit(SquaredExponential(l), X, z) for l in scales]
         return cls(max(posteriors, key=log_marginal_likelihood), scale)
 
     def predict(self, points: Matrix) -> Prediction:
-        """Mean and spread of the objective at points (m, d) of the cube."""
-        mean, spread = self.posterior.predict(points)
+        """Mean and std of the objective at points (m, d) of the cube."""
+        mean, std = self.posterior.predict(points)
         return Prediction(
-            np.array([self.scale.back(float(z)) for z in mean]),
-            np.array([self.scale.back_length(float(z)) for z in spread]),
+            np.array([self.scale.inverse(float(z)) for z in mean]),
+            np.array([self.scale.inverse_scale(float(z)) for z in std]),
         )

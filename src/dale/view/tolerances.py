@@ -52,12 +52,12 @@ def ellipse(minimum: LocalMinimum, space: Space, rise: float) -> Matrix:
     It is drawn in the cube, where the quadratic was fitted, so that it bends with a logarithmic axis; NaN outside.
     """
     parameters = list(space.parameters.values())
-    slopes = np.concatenate([p.slope(v) for p, v in zip(parameters, minimum.x, strict=True)])
-    centre = np.concatenate([p.encode(v) for p, v in zip(parameters, minimum.x, strict=True)])
-    L = np.linalg.cholesky(minimum.hessian / np.outer(slopes, slopes))
+    gradients = np.concatenate([p.derivative(v) for p, v in zip(parameters, minimum.x, strict=True)])
+    center = np.concatenate([p.encode(v) for p, v in zip(parameters, minimum.x, strict=True)])
+    L = np.linalg.cholesky(minimum.hessian / np.outer(gradients, gradients))
     angle = np.linspace(0, 2 * np.pi, CORNERS)
     circle = np.sqrt(2 * rise) * np.vstack([np.cos(angle), np.sin(angle)])
-    points = centre + np.linalg.solve(L.T, circle).T  # |L'(x - centre)|^2 = 2 rise
+    points = center + np.linalg.solve(L.T, circle).T  # |L'(x - center)|^2 = 2 rise
     line = np.array([[p.decode(u[i : i + 1]) for i, p in enumerate(parameters)] for u in points], dtype=float)
     line[np.any((points < 0) | (points > 1), axis=1)] = np.nan
     return line

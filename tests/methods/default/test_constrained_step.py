@@ -6,7 +6,7 @@ import pytest
 from dale.methods.default.constrained_step import step_within
 from dale.methods.default.local_step import LocalModel
 from dale.methods.default.trust_region import TrustRegion
-from dale.space.allowed_set import Inputs
+from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import as_constraints
 from dale.space.domain import Rounding
 from dale.space.space import as_space
@@ -24,8 +24,8 @@ def constraint(X):
     return (X[:, 0] + X[:, 1] ** 2 - 0.75)[:, None]
 
 
-def situation(n=14, centre=(0.45, 0.45), seed=0):
-    X = np.vstack([centre, np.asarray(centre) + 0.3 * (np.random.default_rng(seed).random((n, 2)) - 0.5)])
+def situation(n=14, center=(0.45, 0.45), seed=0):
+    X = np.vstack([center, np.asarray(center) + 0.3 * (np.random.default_rng(seed).random((n, 2)) - 0.5)])
     return X, objective(X), constraint(X)
 
 
@@ -38,7 +38,7 @@ def step(X, y, C, *, inputs=None, failures=0, target=None, radius=0.2, rounding=
 
 def inputs_of(written):
     read = as_constraints(written, as_space([(0, 1)] * 2))
-    return Inputs.of(read.allowed, read.margins, lambda: read.flat, 2)
+    return AllowedSet.of(read.allowed, read.margins, lambda: read.flat, 2)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -47,9 +47,9 @@ def test_the_lowest_mean_within_limits_is_that_of_a_dense_grid(seed):
     found = step(X, y, C, failures=1)  # then the step goes to the lowest mean
     settings = LocalModel()
     c_model = settings.fit(X, C[:, 0], 0, 0.2, NONE, -np.inf)
-    mean, spread = c_model.predict(GRID)
+    mean, std = c_model.predict(GRID)
     rest = c_model.remainder(np.linalg.norm(GRID, axis=1))
-    inside = C[0, 0] + mean + 2 * (spread + rest) <= 0  # kappa grows with the failures
+    inside = C[0, 0] + mean + 2 * (std + rest) <= 0  # kappa grows with the failures
     lowest = np.min(found.model.predict(GRID)[0][inside])
     assert lowest - 0.05 * abs(lowest) < found.lowest <= lowest + 1e-9
     assert constraint(found.point[None, :])[0, 0] <= 1e-6  # the model is that good here
@@ -71,7 +71,7 @@ def test_without_an_active_limit_it_is_the_plain_minimum():
 
 
 def test_nothing_feasible_yet_the_step_lowers_the_violation():
-    X, y, C = situation(centre=(0.7, 0.7))
+    X, y, C = situation(center=(0.7, 0.7))
     found = step(X, y, C, target=np.inf)
     assert np.isfinite(found.drop)
     assert found.drop > 0

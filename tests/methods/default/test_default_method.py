@@ -46,9 +46,9 @@ def test_quadratics_are_solved_once_their_terms_are_known(d):
 def test_linear_functions_end_in_their_corner(d):
     """Within 2 d + 4 evaluations, bit for bit."""
     for seed in range(10):
-        slopes = np.random.default_rng([d, seed]).normal(size=d)
-        corner = np.where(slopes > 0, 0.0, 1.0)
-        optimizer = run(lambda x, a=slopes: float(a @ x), [(0, 1)] * d, 2 * d + 4, seed)
+        gradients = np.random.default_rng([d, seed]).normal(size=d)
+        corner = np.where(gradients > 0, 0.0, 1.0)
+        optimizer = run(lambda x, a=gradients: float(a @ x), [(0, 1)] * d, 2 * d + 4, seed)
         assert optimizer.best.x.tolist() == corner.tolist(), seed
 
 

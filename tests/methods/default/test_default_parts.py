@@ -12,20 +12,20 @@ import dale
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.history.trial import State
-from dale.methods.base import Memory
+from dale.history.trial import TrialState
+from dale.methods.base import Cache
 from dale.methods.default import global_search as landscape_module
-from dale.methods.default.global_search import SKEWED, Landscape
-from dale.methods.default.local_search import Valleys
-from dale.methods.default.method import INITIAL, KEEP_ON, OPENING, TURNS, GlobalLocal
-from dale.methods.default.trust_region import TrustRegions
-from dale.models.gaussian_process import Posterior
-from dale.models.preprocessing import thinned
+from dale.methods.default.global_search import SKEWED, GlobalSearch
+from dale.methods.default.local_search import LocalSearch
+from dale.methods.default.method import INITIAL, KEEP_ON, OPENING, TURNS, DefaultMethod
+from dale.methods.default.trust_region import TrustRegionSet
+from dale.models.gaussian_process import GaussianProcess
+from dale.models.preprocessing import thin
 from dale_bench.functions import get
 
 
 def run(fun, space, n, seed=0, method=None):
-    optimizer = dale.Optimizer(space, seed=seed, method=method or GlobalLocal())
+    optimizer = dale.Optimizer(space, seed=seed, method=method or DefaultMethod())
     for _ in range(n):
         trial = optimizer.ask()
         optimizer.tell(trial, fun(trial.x))
@@ -33,7 +33,7 @@ def run(fun, space, n, seed=0, method=None):
 
 
 def given(X, y, **settings):
-    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=GlobalLocal(**settings))
+    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=DefaultMethod(**settings))
     for x, value in zip(X, y, strict=True):
         optimizer.add(x, value)
     return optimizer
@@ -44,8 +44,8 @@ def landscape(optimizer):
     method = optimizer.method
     history, rng = History.of(optimizer.history, optimizer.space.dimension), generator(optimizer.seed, 0)
     failed = history.X[~history.told]
-    valleys = Valleys(method, history, TrustRegions.of(history.trials), failed, noisy=False, rng=rng)
-    return Landscape(method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
+    valleys = LocalSearch(method, history, TrustRegionSet.of(history.trials), failed, noisy=False, rng=rng)
+    return GlobalSearch(method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
 
 
 def all_different(optimizer):
@@ -58,9 +58,9 @@ class TestAFunctionOfTheTrials:
         function = get(name)
         optimizer = run(function.fun, function.bounds, n, seed=5)
         trials = optimizer.history
-        assert {t.reason.source for t in trials} >= {Source.GLOBAL, Source.REGION}
+        assert {t.reason.source for t in trials} >= {Source.GLOBAL, Source.LOCAL}
         for k, trial in enumerate(trials):
-            point, reason = GlobalLocal().propose(History.of(trials[:k], function.dimension), 5, Memory())
+            point, reason = DefaultMethod().propose(History.of(trials[:k], function.dimension), 5, Cache())
             assert optimizer.space.snap(point).tolist() == trial.point.tolist()
             assert reason == trial.reason
 
@@ -69,7 +69,7 @@ class TestAFunctionOfTheTrials:
         optimizer, busy = dale.Optimizer(branin.bounds, seed=1), []
         for k in range(24):
             before = optimizer.history
-            point, _ = GlobalLocal().propose(History.of(before, 2), 1, Memory())
+            point, _ = DefaultMethod().propose(History.of(before, 2), 1, Cache())
             busy.append(optimizer.ask())
             assert optimizer.space.snap(point).tolist() == busy[-1].point.tolist()
             if len(busy) == 3:
@@ -123,7 +123,7 @@ class TestNothingBringsItDown:
             else:
                 optimizer.tell(trial, float(np.sum((trial.x - [0.3, 0.6]) ** 2)))
         assert all_different(optimizer)
-        assert sum(t.state is State.FAILED for t in optimizer.history) < 20
+        assert sum(t.state is TrialState.FAILED for t in optimizer.history) < 20
 
     @pytest.mark.parametrize("n_failed", [1, 2, 3, 9])
     def test_nothing_but_failures(self, n_failed):
@@ -149,13 +149,13 @@ class TestNothingBringsItDown:
     def test_few_and_many_dimensions(self, d, n):
         optimizer = run(lambda x: float(np.sum((x - 0.4) ** 2)), [(0, 1)] * d, n)
         assert all_different(optimizer)
-        assert {t.reason.source for t in optimizer.history} >= {Source.GLOBAL, Source.REGION}
+        assert {t.reason.source for t in optimizer.history} >= {Source.GLOBAL, Source.LOCAL}
         assert optimizer.best.value < 0.01
 
     def test_without_a_local_side(self):
         branin = get("branin")
-        optimizer = run(branin.fun, branin.bounds, 20, method=GlobalLocal(local=None))
-        assert {t.reason.source for t in optimizer.history} == {Source.DESIGN, Source.GLOBAL}
+        optimizer = run(branin.fun, branin.bounds, 20, method=DefaultMethod(local=None))
+        assert {t.reason.source for t in optimizer.history} == {Source.INITIAL_DESIGN, Source.GLOBAL}
 
 
 def greedily(X, z, distance):
@@ -171,7 +171,7 @@ class TestThinned:
     def test_no_two_are_near_and_the_better_one_stays(self):
         rng = np.random.default_rng(0)
         X, z = rng.random((60, 2)), rng.normal(size=60)
-        kept = thinned(X, z, 0.1, 60)
+        kept = thin(X, z, 0.1, 60)
         assert np.min(pdist(X[kept])) > 0.1
         for i in set(range(60)) - set(kept.tolist()):
             near = kept[np.linalg.norm(X[kept] - X[i], axis=1) <= 0.1]
@@ -180,8 +180,8 @@ class TestThinned:
 
     def test_what_is_apart_stays_in_its_order(self):
         X, z = np.array([[0.0], [1.0], [0.5], [0.52]]), np.array([3.0, 1.0, 2.0, 2.5])
-        assert thinned(X, z, 0.1, 9).tolist() == [0, 1, 2]
-        assert thinned(X, z, 0.01, 9).tolist() == [0, 1, 2, 3]
+        assert thin(X, z, 0.1, 9).tolist() == [0, 1, 2]
+        assert thin(X, z, 0.01, 9).tolist() == [0, 1, 2, 3]
 
     @pytest.mark.parametrize("d", [1, 2, 5])
     @pytest.mark.parametrize("distance", [0.0, 0.03, 0.2, 2.0])
@@ -194,12 +194,12 @@ class TestThinned:
             z = rng.choice(rng.normal(size=25), 70)
             expected = greedily(X, z, distance)
             for most in (len(expected), len(expected) + 1, 70):
-                assert thinned(X, z, distance, most).tolist() == sorted(expected), seed
+                assert thin(X, z, distance, most).tolist() == sorted(expected), seed
 
     def test_just_as_far_as_the_distance_is_near(self):
         X = np.array([[0.25], [0.5], [0.75]])
-        assert thinned(X, np.arange(3.0), 0.25, 3).tolist() == [0, 2]
-        assert thinned(X, np.arange(3.0), 0.2499, 3).tolist() == [0, 1, 2]
+        assert thin(X, np.arange(3.0), 0.25, 3).tolist() == [0, 2]
+        assert thin(X, np.arange(3.0), 0.2499, 3).tolist() == [0, 1, 2]
 
     @pytest.mark.parametrize("most", [1, 2, 3, 16, 17, 59])
     def test_of_too_many_the_better_half_and_an_even_sample_of_the_others(self, most):
@@ -207,7 +207,7 @@ class TestThinned:
         rng = np.random.default_rng(most)
         X, z = rng.random((60, 6)), rng.normal(size=60)
         assert len(greedily(X, z, 0.01)) == 60
-        kept, half = thinned(X, z, 0.01, most), most // 2
+        kept, half = thin(X, z, 0.01, most), most // 2
         assert len(set(kept.tolist())) == len(kept) == most
         assert kept.tolist() == sorted(kept.tolist())
         best, others = np.argsort(z)[:half], np.sort(np.argsort(z)[half:])
@@ -225,7 +225,7 @@ class TestThinned:
             X, z = rng.random((300, 2)), rng.normal(size=300)
             greedy = greedily(X, z, 0.05)
             most = len(greedy) // 2
-            kept = thinned(X, z, 0.05, most)
+            kept = thin(X, z, 0.05, most)
             assert most // 2 < len(kept) <= most
             assert np.min(pdist(X[kept])) > 0.05
             assert set(greedy[: most // 2]) <= set(kept.tolist())
@@ -279,14 +279,14 @@ class TestPending:
         np.testing.assert_array_equal(grown.values[:9], model.values)
         inside = np.clip(model.predict(P).mean, now.best, np.max(model.values))
         np.testing.assert_allclose(grown.values[9:], inside, atol=1e-6)
-        assert np.all(grown.predict(P).spread < 1e-3 * model.predict(P).spread)
-        before = Posterior.fit(model.kernel, model.points, model.values, model.prior)
+        assert np.all(grown.predict(P).std < 1e-3 * model.predict(P).std)
+        before = GaussianProcess.fit(model.kernel, model.points, model.values, model.prior)
         np.testing.assert_array_equal(model.predict(P), before.predict(P))  # and the model is as it was
 
     def test_nothing_better_than_the_best_and_nothing_worse_than_the_worst(self):
-        """However far a model with a slope predicts beyond both."""
+        """However far a model with a gradient predicts beyond both."""
         grid = np.linspace(0.3, 0.7, 9)
-        optimizer = dale.Optimizer([(0, 1)], seed=0, method=GlobalLocal())
+        optimizer = dale.Optimizer([(0, 1)], seed=0, method=DefaultMethod())
         for x in grid:
             optimizer.add([x], x)
         optimizer.ask(at=[0.1])
@@ -336,11 +336,11 @@ class TestWhoseTurnItIs:
     def keeps_on(self, promise, sources, promised=0.0, certain=False, n=OPENING * 2):
         trials = tuple(SimpleNamespace(reason=Reason(source), retry=False) for source in sources)
         history = SimpleNamespace(X=np.zeros((n, 2)), n_parameters=2, trials=trials)
-        return GlobalLocal()._keeps_on((0, SimpleNamespace(promise=promise, certain=certain)), promised, history)
+        return DefaultMethod()._keeps_on((0, SimpleNamespace(promise=promise, certain=certain)), promised, history)
 
     def test_a_step_that_promises_enough_is_taken(self):
         enough, little = math.log(KEEP_ON) + 0.01, math.log(KEEP_ON) - 0.01
-        all_local = [Source.REGION] * 9
+        all_local = [Source.LOCAL] * 9
         assert self.keeps_on(enough, all_local)
         assert not self.keeps_on(little, all_local)
         assert self.keeps_on(little - 5, all_local, promised=-5.0 - 0.02)
@@ -348,8 +348,8 @@ class TestWhoseTurnItIs:
     def test_one_that_promises_little_is_taken_all_but_one_time(self):
         history = [Source.GLOBAL] * 3
         for _ in range(4 * TURNS):
-            history.append(Source.REGION if self.keeps_on(-99.0, history) else Source.GLOBAL)
-        assert history[3:] == [*[Source.REGION] * (TURNS - 1), Source.GLOBAL] * 4
+            history.append(Source.LOCAL if self.keeps_on(-99.0, history) else Source.GLOBAL)
+        assert history[3:] == [*[Source.LOCAL] * (TURNS - 1), Source.GLOBAL] * 4
 
     def test_in_the_opening_only_a_certain_one_is_taken(self):
         assert not self.keeps_on(9.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1)
@@ -360,9 +360,9 @@ class TestWhoseTurnItIs:
         function = get("hart3")
         trials = run(function.fun, function.bounds, 20).history
         sources = [t.reason.source for t in trials]
-        assert sources[: OPENING * 3] == [Source.DESIGN] * INITIAL + [Source.GLOBAL] * (OPENING * 3 - INITIAL)
-        assert Source.REGION in sources[OPENING * 3 :]
-        assert all((t.reason.step is not None) == (t.reason.source is Source.REGION) for t in trials)
+        assert sources[: OPENING * 3] == [Source.INITIAL_DESIGN] * INITIAL + [Source.GLOBAL] * (OPENING * 3 - INITIAL)
+        assert Source.LOCAL in sources[OPENING * 3 :]
+        assert all((t.reason.step is not None) == (t.reason.source is Source.LOCAL) for t in trials)
 
 
 @pytest.mark.parametrize(("name", "seed"), [("branin", 0), ("camel6", 0), ("hart3", 3), ("goldstein", 1)])
@@ -370,7 +370,7 @@ def test_neither_side_enters_a_closed_region(name, seed):
     function = get(name)
     trials = run(function.fun, function.bounds, 50, seed).history
     for k, trial in enumerate(trials, 1):
-        regions = TrustRegions.of(trials[:k])  # with those that were closed by the proposal itself
+        regions = TrustRegionSet.of(trials[:k])  # with those that were closed by the proposal itself
         assert not regions.inside(trial.point[None])[0]
     assert regions.closed
 

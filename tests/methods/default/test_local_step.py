@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dale.acquisition.expected_improvement import log_expected_improvement
-from dale.methods.default.local_step import STEP_GRAIN, LocalModel
+from dale.methods.default.local_step import STEP_RESOLUTION, LocalModel
 from dale.methods.default.trust_region import FIRST_RADIUS, TrustRegion
 from dale.models.monomials import n_terms
 
@@ -46,9 +46,9 @@ def test_a_step_stays_in_the_cube_and_in_its_box(d, radius):
         s = step(X, y, radius, settings=LocalModel(leap=False), seed=seed)
         assert not leaves_its_box(s)
         assert np.all((s.point >= 0) & (s.point <= 1))
-        assert np.max(np.abs(s.z)) <= 1 + STEP_GRAIN
-        assert np.max(np.abs(s.point - X[np.argmin(y)])) <= (1 + STEP_GRAIN) * radius
-        np.testing.assert_allclose(s.point, X[np.argmin(y)] + radius * s.z, rtol=0, atol=STEP_GRAIN * radius)
+        assert np.max(np.abs(s.z)) <= 1 + STEP_RESOLUTION
+        assert np.max(np.abs(s.point - X[np.argmin(y)])) <= (1 + STEP_RESOLUTION) * radius
+        np.testing.assert_allclose(s.point, X[np.argmin(y)] + radius * s.z, rtol=0, atol=STEP_RESOLUTION * radius)
 
 
 @pytest.mark.parametrize("radius", [0.4, 0.12, 0.03])
@@ -64,13 +64,13 @@ def test_a_minimum_on_a_face_is_met_bit_for_bit(radius):
 
 @pytest.mark.parametrize("d", [1, 2, 5, 10])
 def test_a_linear_function_is_followed_to_its_corner(d):
-    """At once, from a few points more than it has slopes."""
+    """At once, from a few points more than it has gradients."""
     for seed in range(10):
         X, rng = cloud(d, d + 4, seed)
-        slopes = rng.choice([-1, 1], d) * rng.uniform(0.2, 2, d)
-        s = step(X, X @ slopes, FIRST_RADIUS, seed=seed)
-        np.testing.assert_allclose(s.point, np.where(slopes > 0, 0.0, 1.0), atol=1e-7)
-        assert leaves_its_box(s) == (np.max(np.abs(s.point - X[np.argmin(X @ slopes)])) > FIRST_RADIUS)
+        gradients = rng.choice([-1, 1], d) * rng.uniform(0.2, 2, d)
+        s = step(X, X @ gradients, FIRST_RADIUS, seed=seed)
+        np.testing.assert_allclose(s.point, np.where(gradients > 0, 0.0, 1.0), atol=1e-7)
+        assert leaves_its_box(s) == (np.max(np.abs(s.point - X[np.argmin(X @ gradients)])) > FIRST_RADIUS)
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -93,7 +93,7 @@ def test_no_leap_along_a_kink(d):
         across = (X - np.median(X, axis=0)) @ rng.normal(size=d)
         s = step(X, np.abs(across - np.median(across)) + X[:, 0], 0.05, seed=seed)
         assert not leaves_its_box(s), seed
-        assert np.max(np.abs(s.z)) <= 1 + STEP_GRAIN
+        assert np.max(np.abs(s.z)) <= 1 + STEP_RESOLUTION
 
 
 def test_no_leap_from_as_many_points_as_slopes():
@@ -109,11 +109,11 @@ def test_the_promise_is_the_log_ei_of_the_model(d, n_pending):
         y, pending = bumpy(X), rng.random((n_pending, d))
         i = int(np.argsort(y)[1])  # from a point that is not the best
         s = LocalModel().step(X, y, i, TrustRegion(X[i], 0.15), pending, rng)
-        mean, spread = s.model.predict(s.z[None])
+        mean, std = s.model.predict(s.z[None])
         target = np.min(y) - y[i]
         assert target < 0
-        assert (s.mean, s.spread) == (mean[0], spread[0])
-        assert s.promise == log_expected_improvement(mean, spread, target).value[0]
+        assert (s.mean, s.std) == (mean[0], std[0])
+        assert s.promise == log_expected_improvement(mean, std, target).value[0]
         assert s.lowest <= s.mean + 1e-12
 
 
@@ -126,8 +126,8 @@ def test_no_random_point_of_the_box_promises_more(d):
         c = X[np.argmin(y)]
         lower, upper = np.maximum(-c / 0.12, -1.0), np.minimum((1 - c) / 0.12, 1.0)
         Z = lower + (upper - lower) * np.random.default_rng(99).random((3000, d))
-        mean, spread = s.model.predict(Z)
-        assert s.promise >= np.max(log_expected_improvement(mean, spread, 0.0).value) - 0.05
+        mean, std = s.model.predict(Z)
+        assert s.promise >= np.max(log_expected_improvement(mean, std, 0.0).value) - 0.05
         assert s.lowest <= np.min(mean) + 1e-12
 
 
@@ -147,7 +147,7 @@ def test_what_is_pending_is_not_believed_to_be_better_than_the_best():
     X, _ = cloud(2, 12, 0)
     y = bowl(X, [0.1, 0.1])
     s = step(X, y, 0.2, np.array([[0.1, 0.1]]))
-    assert s.model.predict((np.array([[0.1, 0.1]]) - s.model.centre) / 0.2)[0][0] > -1e-3 * np.ptp(y)
+    assert s.model.predict((np.array([[0.1, 0.1]]) - s.model.center) / 0.2)[0][0] > -1e-3 * np.ptp(y)
 
 
 def test_confidence_is_a_factor_of_the_spread():
@@ -164,7 +164,7 @@ def test_confidence_is_a_factor_of_the_spread():
 def test_the_unit_of_the_values_does_not_show(scale):
     X, _ = cloud(3, 11, 2)
     one, other = (step(X, factor * bumpy(X), 0.12) for factor in (1.0, scale))
-    np.testing.assert_allclose(other.point, one.point, atol=2 * STEP_GRAIN * 0.12)
+    np.testing.assert_allclose(other.point, one.point, atol=2 * STEP_RESOLUTION * 0.12)
     assert other.promise == pytest.approx(one.promise + np.log(scale), abs=1e-3)
 
 

@@ -1,4 +1,4 @@
-"""Noise: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
+"""NoiseEstimate: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
 
 import math
 from dataclasses import replace
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import dale
-from dale.acquisition.noisy import as_learnt, learnt
+from dale.acquisition.noisy import std_reduction, with_std_reduction
 from dale.errors import SpaceExhausted
 from dale.history.history import History
-from dale.history.noise import MODELLED, Noise, least_mean
+from dale.history.noise import MODELLED, NoiseEstimate, lowest_posterior_mean
 from dale.history.reason import Reason, Source
-from dale.history.trial import State, Trial
-from dale.methods.default.replicate import HAIR, SUSPICIOUS, probe, without_probe
-from dale.models.gaussian_process import Posterior, Prior
+from dale.history.trial import Trial, TrialState
+from dale.methods.default.replicate import FAILURES_BEFORE_REPLICATE, HAIR, propose_replicate, without_replicate
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.space.allowed_set import Inputs
+from dale.space.allowed_set import AllowedSet
 from dale_bench.functions import get
 from hostile import FLAT, bowl
 
@@ -44,7 +44,7 @@ def noisy(fun, level, seed):
 
 def repeats(result):
     """Trials that were made to see whether values are noisy."""
-    return [t for t in result.history if t.reason.source is Source.REPEAT]
+    return [t for t in result.history if t.reason.source is Source.REPLICATE]
 
 
 @pytest.fixture
@@ -59,74 +59,74 @@ class TestAsLearnt:
     def posterior(self):
         rng = np.random.default_rng(0)
         X = rng.random((12, 3))
-        return Posterior.fit(SquaredExponential(0.4), X, rng.normal(size=12), Prior(0.1, 1.5), 0.05)
+        return GaussianProcess.fit(SquaredExponential(0.4), X, rng.normal(size=12), Prior(0.1, 1.5), 0.05)
 
     @pytest.mark.parametrize("error", [0.0, 0.01, 0.3, 5.0])
     def test_against_differences(self, posterior, error):
         A, h = np.random.default_rng(1).random((6, 3)), 1e-4
-        beliefs = as_learnt(posterior.predict_with_curvatures(A), error)
-        before = posterior.predict_with_curvatures(A)
+        beliefs = with_std_reduction(posterior.derivatives(A), error)
+        before = posterior.derivatives(A)
 
         def t(B):
-            return learnt(posterior.predict(B).spread, error)
+            return std_reduction(posterior.predict(B).std, error)
 
-        np.testing.assert_allclose(beliefs.spread, t(A), rtol=1e-9)
+        np.testing.assert_allclose(beliefs.std, t(A), rtol=1e-9)
         for i, e in enumerate(np.eye(3) * h):
             np.testing.assert_allclose(
-                beliefs.spread_slope[:, i], (t(A + e) - t(A - e)) / (2 * h), rtol=1e-5, atol=1e-6
+                beliefs.std_gradient[:, i], (t(A + e) - t(A - e)) / (2 * h), rtol=1e-5, atol=1e-6
             )
             for j, f in enumerate(np.eye(3) * h):
                 second = (t(A + e + f) - t(A + e - f) - t(A - e + f) + t(A - e - f)) / (4 * h * h)
-                np.testing.assert_allclose(beliefs.spread_curvature[:, i, j], second, rtol=1e-4, atol=1e-4)
-        for name in ("mean", "mean_slope", "mean_curvature"):
+                np.testing.assert_allclose(beliefs.std_hessian[:, i, j], second, rtol=1e-4, atol=1e-4)
+        for name in ("mean", "mean_gradient", "mean_hessian"):
             np.testing.assert_array_equal(getattr(beliefs, name), getattr(before, name))
 
     def test_it_is_how_far_one_more_evaluation_moves_the_mean(self, posterior):
         """The mean at x after a value there that is one standard deviation of such values above what was predicted."""
         x, error = np.array([[0.3, 0.6, 0.2]]), 0.4
-        mean, spread = posterior.predict(x)
+        mean, std = posterior.predict(x)
         X = np.vstack([posterior.points, x])
-        y = np.append(posterior.values, mean + math.sqrt(spread[0] ** 2 + error**2))
+        y = np.append(posterior.values, mean + math.sqrt(std[0] ** 2 + error**2))
         noise = np.append(np.full(12, 0.05), error**2 / posterior.prior.variance)
-        after = Posterior.fit(posterior.kernel, X, y, posterior.prior, noise)
-        assert after.predict(x).mean[0] - mean[0] == pytest.approx(learnt(spread, error)[0], rel=1e-6)
+        after = GaussianProcess.fit(posterior.kernel, X, y, posterior.prior, noise)
+        assert after.predict(x).mean[0] - mean[0] == pytest.approx(std_reduction(std, error)[0], rel=1e-6)
 
     def test_where_all_is_known_there_is_nothing_to_learn(self):
-        assert learnt(np.array([0.0, 0.0, 1e-200, 1e-3]), 0.0).tolist() == [0.0, 0.0, 0.0, 1e-3]
-        assert learnt(np.array([0.0]), 0.5).tolist() == [0.0]
+        assert std_reduction(np.array([0.0, 0.0, 1e-200, 1e-3]), 0.0).tolist() == [0.0, 0.0, 0.0, 1e-3]
+        assert std_reduction(np.array([0.0]), 0.5).tolist() == [0.0]
 
 
 class TestTold:
     def test_for_all(self, smooth):
-        noise = Noise.of(history(*smooth, noise=0.2))
+        noise = NoiseEstimate.of(history(*smooth, noise=0.2))
         assert (noise.level, noise.modelled) == (0.2, True)
         assert noise.known.tolist() == [0.2] * 30
 
     def test_none(self, smooth):
         """Told to have none, they have none, whatever the values say."""
         X, y = smooth
-        noise = Noise.of(history(np.vstack([X, X]), np.append(y, y + 1), noise=0))
+        noise = NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y + 1), noise=0))
         assert (noise.level, noise.known, noise.modelled) == (0.0, None, False)
 
     def test_one_for_each(self, smooth):
         each = np.linspace(0.1, 0.3, 30)
-        noise = Noise.of(history(*smooth, each=each))
+        noise = NoiseEstimate.of(history(*smooth, each=each))
         assert noise.level == pytest.approx(0.2)
         assert noise.known.tolist() == each.tolist()
 
     def test_for_some(self, smooth):
         """The others are as noisy as those are."""
-        noise = Noise.of(history(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27))
+        noise = NoiseEstimate.of(history(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27))
         assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
 
     def test_for_some_beside_what_holds_for_all(self, smooth):
-        noise = Noise.of(history(*smooth, noise=0.5, each=[0.1] + [None] * 29))
+        noise = NoiseEstimate.of(history(*smooth, noise=0.5, each=[0.1] + [None] * 29))
         assert noise.known.tolist() == [0.1] + [0.5] * 29
 
     @pytest.mark.parametrize("exact", [1, 20, 29])
     def test_exact_for_some(self, smooth, exact):
         """What is not exact is noise, though it be a single value."""
-        noise = Noise.of(history(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)))
+        noise = NoiseEstimate.of(history(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)))
         assert (noise.level, noise.modelled) == (0.3, True)
         assert noise.known.tolist() == [0.0] * exact + [0.3] * (30 - exact)
 
@@ -134,7 +134,7 @@ class TestTold:
         X, y = smooth
         little, enough = 0.9 * MODELLED * np.std(y), 1.1 * MODELLED * np.std(y)
         for level, modelled in ((little, False), (enough, True)):
-            noise = Noise.of(history(X, y, noise=level))
+            noise = NoiseEstimate.of(history(X, y, noise=level))
             assert (noise.level, noise.modelled) == (pytest.approx(level), modelled)
         best = told(X, y, noise=little).best
         assert best.value == min(y)
@@ -177,7 +177,7 @@ class TestTold:
 class TestProved:
     def test_by_one_point_with_two_values(self, smooth):
         X, y = smooth
-        noise = Noise.of(history(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)))
+        noise = NoiseEstimate.of(history(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)))
         assert noise.level == pytest.approx(0.3 / math.sqrt(2))
         assert (noise.known, noise.modelled) == (None, True)
 
@@ -186,19 +186,19 @@ class TestProved:
         X, y = smooth
         rng = np.random.default_rng(0)
         X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
-        assert Noise.of(history(X, y)).level == pytest.approx(0.2, rel=0.1)
+        assert NoiseEstimate.of(history(X, y)).level == pytest.approx(0.2, rel=0.1)
 
     def test_by_points_a_hair_apart(self, smooth):
         X, y = smooth
-        assert Noise.of(history(np.vstack([X, X[:1] + np.array([HAIR, 0])]), np.append(y, y[0] + 0.3))).modelled
+        assert NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([HAIR, 0])]), np.append(y, y[0] + 0.3))).modelled
 
     def test_not_by_equal_values(self, smooth):
         X, y = smooth
-        assert Noise.of(history(np.vstack([X, X]), np.append(y, y))).level == 0
+        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y))).level == 0
 
     def test_not_by_rounding_errors(self, smooth):
         X, y = smooth
-        assert Noise.of(history(np.vstack([X, X]), np.append(y, y * (1 + 4e-16)))).level == 0
+        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y * (1 + 4e-16)))).level == 0
 
     @pytest.mark.parametrize("distance", [1e-9, HAIR, 1e-8])
     def test_not_by_neighbours_on_a_steep_slope(self, distance):
@@ -206,13 +206,16 @@ class TestProved:
         X = np.random.default_rng(0).random((30, 1))
         wall = np.array([[0.5], [0.5 + distance]])
         y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
-        assert Noise.of(history(np.vstack([X, wall]), y)).level == 0
+        assert NoiseEstimate.of(history(np.vstack([X, wall]), y)).level == 0
 
     @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
     def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
         X, y = smooth
         X[0] = [0.4, 0.4]
-        assert Noise.of(history(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0))).level == 0
+        assert (
+            NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0))).level
+            == 0
+        )
 
     def test_not_by_an_absurd_value(self):
         """Values far beyond all others are not looked at, so an outlier at a repeated point is no noise."""
@@ -224,27 +227,27 @@ class TestProved:
         assert optimizer.best.value == min(t.value for t in optimizer.history)
 
     def test_by_few(self):
-        assert Noise.of(history([[0.5]], [1.0])).level == 0
-        assert Noise.of(history([[0.5], [0.5]], [1.0, 1.0])).level == 0
-        assert Noise.of(history([[0.5], [0.5]], [1.0, 3.0])).level == pytest.approx(math.sqrt(2))
+        assert NoiseEstimate.of(history([[0.5]], [1.0])).level == 0
+        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 1.0])).level == 0
+        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 3.0])).level == pytest.approx(math.sqrt(2))
 
     @pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-12, 1e155, 1e300])
     @pytest.mark.parametrize("shift", [0.0, 3.0])
     def test_in_any_unit(self, smooth, scale, shift):
         X, y = smooth
         X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3) + shift
-        plain, scaled = Noise.of(history(X, y)), Noise.of(history(X, scale * y))
+        plain, scaled = NoiseEstimate.of(history(X, y)), NoiseEstimate.of(history(X, scale * y))
         assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
         assert scaled.modelled
-        best, fun, error = least_mean(history(X, scale * y), scaled, 768)
-        expected = least_mean(history(X, y), plain, 768)
+        best, fun, error = lowest_posterior_mean(history(X, scale * y), scaled, 768)
+        expected = lowest_posterior_mean(history(X, y), plain, 768)
         assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
     def test_extreme_values(self, smooth, extreme):
         X, y = smooth
         y = np.where(np.arange(30) % 2, y * 0.0, extreme)
-        assert Noise.of(history(X, y)).level == 0
+        assert NoiseEstimate.of(history(X, y)).level == 0
         optimizer = told(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
         assert 0 <= optimizer.result().noise < math.inf
         optimizer.ask()
@@ -258,23 +261,23 @@ class TestProbe:
     def test_a_hair_beside_the_best(self, suspicious):
         seen = suspicious._ledger.history()
         best = int(np.argmin(seen.y))
-        proposal = probe(seen, best, SUSPICIOUS)
-        assert proposal.reason.source is Source.REPEAT
+        proposal = propose_replicate(seen, best, FAILURES_BEFORE_REPLICATE)
+        assert proposal.reason.source is Source.REPLICATE
         assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(HAIR)
         assert "noisy" in str(proposal.reason)
 
     def test_not_without_suspicion(self, suspicious):
-        assert probe(suspicious._ledger.history(), 0, SUSPICIOUS - 1) is None
+        assert propose_replicate(suspicious._ledger.history(), 0, FAILURES_BEFORE_REPLICATE - 1) is None
 
     @pytest.mark.parametrize("noise", [0.0, 0.3])
     def test_not_where_noise_was_told(self, smooth, noise):
-        assert probe(history(*smooth, noise=noise), 0, 100) is None
-        assert probe(history(*smooth, each=[noise] + [None] * 29), 0, 100) is None
+        assert propose_replicate(history(*smooth, noise=noise), 0, 100) is None
+        assert propose_replicate(history(*smooth, each=[noise] + [None] * 29), 0, 100) is None
 
     @pytest.mark.parametrize("corner", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
     def test_within_the_cube(self, corner):
         X = np.vstack([corner, np.random.default_rng(0).random((5, 2))])
-        point = probe(history(X, np.arange(6.0)), 0, SUSPICIOUS).point
+        point = propose_replicate(history(X, np.arange(6.0)), 0, FAILURES_BEFORE_REPLICATE).point
         assert ((point >= 0) & (point <= 1)).all()
         assert np.max(np.abs(point - corner)) == pytest.approx(HAIR)
 
@@ -282,7 +285,9 @@ class TestProbe:
         space = {"n": dale.Int(0, 9), "x": (0.0, 1.0), "c": dale.Choice(["u", "v", "w"])}
         optimizer = dale.Optimizer(space, seed=0)
         optimizer.add({"n": 3, "x": 0.25, "c": "v"}, 1.0)
-        params = optimizer.space.decode(probe(optimizer._ledger.history(), 0, SUSPICIOUS).point)
+        params = optimizer.space.decode(
+            propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
+        )
         assert params == {"n": 3, "x": pytest.approx(0.25 + HAIR, abs=1e-12), "c": "v"}
 
     def test_not_along_what_is_inactive_at_the_best(self):
@@ -290,7 +295,7 @@ class TestProbe:
         optimizer = dale.Optimizer(space, seed=0)
         for i in range(6):
             optimizer.add({"b": 0.1 * i, "kind": "plain"}, i)
-        point = probe(optimizer._ledger.history(), 0, SUSPICIOUS).point
+        point = propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
         assert 0 < optimizer.space.decode(point)["b"] < 1e-8
 
     @pytest.mark.parametrize(
@@ -301,15 +306,15 @@ class TestProbe:
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
         optimizer.add([0.3, 0.2], 1.0)
         seen = optimizer._ledger.history()
-        inputs = Inputs(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), seen.X)
-        point = probe(replace(seen, inputs=inputs), 0, SUSPICIOUS).point
+        inputs = AllowedSet(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), seen.X)
+        point = propose_replicate(replace(seen, inputs=inputs), 0, FAILURES_BEFORE_REPLICATE).point
         assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(HAIR)
         assert allowed(point[None, :])[0]
 
     def test_nowhere_where_nothing_does(self):
         optimizer = dale.Optimizer({"n": dale.Int(0, 9), "c": dale.Choice(["u", "v", "w"])}, seed=0)
         optimizer.add({"n": 3, "c": "v"}, 1.0)
-        assert probe(optimizer._ledger.history(), 0, 100) is None
+        assert propose_replicate(optimizer._ledger.history(), 0, 100) is None
 
     @pytest.mark.parametrize("outcome", ["pending", "failed", "told the same"])
     def test_once_in_a_run(self, outcome):
@@ -318,11 +323,11 @@ class TestProbe:
         found = 0
         for _ in range(45):
             trial = optimizer.ask()
-            if trial.reason.source is not Source.REPEAT or outcome == "told the same":
+            if trial.reason.source is not Source.REPLICATE or outcome == "told the same":
                 optimizer.tell(trial, FLAT["stairs"](trial.x))
             elif outcome == "failed":
                 optimizer.fail(trial)
-            found += trial.reason.source is Source.REPEAT
+            found += trial.reason.source is Source.REPLICATE
         assert found == 1
         assert optimizer.result().noise == 0
 
@@ -411,7 +416,7 @@ BUDGET = {"branin": 50, "hart6": 60}
 @pytest.mark.parametrize("part", [0.05, 0.2])
 @pytest.mark.parametrize("function", [BRANIN, HART6], ids=lambda f: f.name)
 def test_noise_is_found_and_pays(function, part):
-    """Noise of 5 and 20 % of the spread: found within the budget, to a factor of 2, and the best is truly better."""
+    """Noise of 5 and 20 % of the std: found within the budget, to a factor of 2, and the best is truly better."""
     level, budget = part * SPREAD[function.name], BUDGET[function.name]
     regrets = {"auto": [], 0: []}
     for seed in SEEDS[function.name]:
@@ -503,7 +508,7 @@ class TestRuns:
             return (x[0] - 0.6) ** 2 + (x[1] - 0.5) ** 2
 
         result = dale.minimize(noisy(fun, 0.05, 0), [(0, 1)] * 2, budget=40, seed=0, noise=0.05)
-        failed = [t for t in result.history if t.state is State.FAILED]
+        failed = [t for t in result.history if t.state is TrialState.FAILED]
         assert 0 < len(failed) < 15
         assert fun(result.x) < 0.02
 
@@ -535,7 +540,7 @@ class TestRuns:
         result = dale.minimize(noisy(bowl, 0.1, 0), [(0, 1)] * 2, budget=50, seed=0, noise=0.1)
         late = np.array([t.x for t in result.history[25:]])
         assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
-        assert all(t.reason.source in (Source.DESIGN, Source.GLOBAL) for t in result.history)
+        assert all(t.reason.source in (Source.INITIAL_DESIGN, Source.GLOBAL) for t in result.history)
         assert all("global model: predicted" in str(t.reason) for t in result.history[3:])
 
 
@@ -544,24 +549,24 @@ class TestWithoutProbe:
 
     def trials(self, value):
         X = np.random.default_rng(0).random((4, 2))
-        looks = [(*X, X[0] + HAIR), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPEAT)]
+        looks = [(*X, X[0] + HAIR), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPLICATE)]
         return [
-            Trial(i, x, x, x, Reason(source), State.TOLD, y)
+            Trial(i, x, x, x, Reason(source), TrialState.COMPLETE, y)
             for i, (x, y, source) in enumerate(zip(*looks, strict=True))
         ]
 
     def test_it_is_left_out(self):
         history = History.of(self.trials(1.0 + 1e-12), 2)
-        left = without_probe(history)
+        left = without_replicate(history)
         assert left.ids.tolist() == [0, 1, 2, 3]
         assert len(left.X) == len(left.y) == len(left.noise) == len(left.constraints) == 4
 
     def test_but_not_where_it_is_the_best(self):
         history = History.of(self.trials(1.0 - 1e-12), 2)
-        assert without_probe(history) is history
+        assert without_replicate(history) is history
 
     def test_a_function_of_steps_loses_no_more_than_the_evaluation(self):
-        """Its second look says that there is no slope; half of the seeds were a decade behind for it."""
+        """Its second look says that there is no gradient; half of the seeds were a decade behind for it."""
         regrets = []
         for seed in (0, 1):
             f = get("step:moved:rotated", seed)
@@ -569,6 +574,6 @@ class TestWithoutProbe:
             for _ in range(30):
                 trial = optimizer.ask()
                 optimizer.tell(trial, float(f.true(f.lower + (f.upper - f.lower) * trial.x)))
-            assert any(t.reason.source is Source.REPEAT for t in optimizer.history)
+            assert any(t.reason.source is Source.REPLICATE for t in optimizer.history)
             regrets.append(optimizer.best.value - f.minimum)
         assert max(regrets) < 1e-5

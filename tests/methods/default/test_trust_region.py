@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dale.history.reason import ClosedRegion, LocalStep, Reason, Source
-from dale.history.trial import State, Trial
+from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.trial import Trial, TrialState
 from dale.methods.default import trust_region as trust
 from dale.methods.default.trust_region import (
     AT_THE_FACE,
@@ -24,9 +24,9 @@ from dale.methods.default.trust_region import (
     REACH,
     SHORT,
     VERY_SHORT,
-    LifeOfRegions,
+    RegionReplay,
     TrustRegion,
-    TrustRegions,
+    TrustRegionSet,
     closing_radius,
 )
 from dale.models.ellipsoid import Ball
@@ -37,8 +37,8 @@ FULL, HALF_WAY, TINY = (1 + AT_THE_FACE) / 2, (SHORT + AT_THE_FACE) / 2, VERY_SH
 WELL, SO_SO, BADLY = GOOD + 0.1, (GOOD + POOR) / 2, POOR - 0.2  # actual over predicted decrease
 
 
-def step(length, centre=0, radius=0.1, decrease=2.0):
-    return LocalStep(centre, radius, length, decrease)
+def step(length, center=0, radius=0.1, decrease=2.0):
+    return TrustRegionStep(center, radius, length, decrease)
 
 
 def after(length, r, **region):
@@ -46,13 +46,13 @@ def after(length, r, **region):
 
 
 def state(region):
-    return region.centre.tolist(), region.radius, region.failures, region.confirmed
+    return region.center.tolist(), region.radius, region.failures, region.confirmed
 
 
 def trial(number, point, value=None, *, local=None, closed=(), failed=False):
-    what = State.FAILED if failed else State.PENDING if value is None else State.TOLD
+    what = TrialState.FAILED if failed else TrialState.PENDING if value is None else TrialState.COMPLETE
     point = np.array(point, dtype=float)
-    return Trial(number, point, point, point, Reason(Source.REGION, step=local, closed=closed), what, value)
+    return Trial(number, point, point, point, Reason(Source.LOCAL, step=local, closed=closed), what, value)
 
 
 def told_in_turn(*outcomes, length=HALF_WAY):
@@ -62,7 +62,7 @@ def told_in_turn(*outcomes, length=HALF_WAY):
     for k, r in enumerate(outcomes, 1):
         value = None if r is None else 10.0 - 2.0 * r
         trials.append(trial(k, [0.5, 0.5 + 0.01 * k], value, local=step(length, radius=radius), failed=r is None))
-        radius = TrustRegions.of(trials).open[-1].radius
+        radius = TrustRegionSet.of(trials).open[-1].radius
     return trials
 
 
@@ -132,16 +132,16 @@ class TestOneStep:
 
 class TestAllTrials:
     def test_no_steps_no_regions(self):
-        assert TrustRegions.of([trial(k, [0.1 * k, 0.5], 1.0) for k in range(4)]) == TrustRegions()
+        assert TrustRegionSet.of([trial(k, [0.1 * k, 0.5], 1.0) for k in range(4)]) == TrustRegionSet()
 
     def test_a_step_opens_a_region_and_later_ones_move_it(self):
         trials = told_in_turn(WELL)
-        (region,) = TrustRegions.of(trials).open
+        (region,) = TrustRegionSet.of(trials).open
         assert state(region) == ([0.5, 0.5], 0.1, 0, True)
-        assert state(TrustRegions.of(trials).around(trials[1].point)) == ([0.5, 0.51], 0.1, 0, True)
+        assert state(TrustRegionSet.of(trials).around(trials[1].point)) == ([0.5, 0.51], 0.1, 0, True)
 
     def test_reach(self):
-        regions = TrustRegions((TrustRegion(MIDDLE, 0.1, failures=2, confirmed=True),))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, failures=2, confirmed=True),))
         near, far = MIDDLE + 0.0999 * REACH, MIDDLE + 0.1001 * REACH
         assert regions.around(near).failures == 2
         new = regions.around(far, first_radius=0.07)
@@ -149,75 +149,75 @@ class TestAllTrials:
         assert regions.around(far).radius == FIRST_RADIUS
 
     def test_the_region_used_last_comes_first(self):
-        regions = TrustRegions((TrustRegion(MIDDLE, 0.1, 1), TrustRegion(MIDDLE + 0.1, 0.1, 2)))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, 1), TrustRegion(MIDDLE + 0.1, 0.1, 2)))
         assert regions.around(MIDDLE + 0.05).failures == 2
 
     def test_a_failed_evaluation_is_a_failure(self):
         for length in (FULL, HALF_WAY, TINY):
-            failed, bad = (TrustRegions.of(told_in_turn(r, length=length)).open[-1] for r in (None, -99.0))
+            failed, bad = (TrustRegionSet.of(told_in_turn(r, length=length)).open[-1] for r in (None, -99.0))
             assert state(failed) == state(bad)
             assert failed.failures == 1
 
     def test_what_the_machine_failed_is_no_failure(self):
         """Neither the trial nor its radius counts, until it has been asked again."""
         lost = dataclasses.replace(trial(1, [0.6, 0.5], failed=True, local=step(TINY)), retry=True)
-        [region] = TrustRegions.of([trial(0, MIDDLE, 10.0), lost]).open
+        [region] = TrustRegionSet.of([trial(0, MIDDLE, 10.0), lost]).open
         assert (region.failures, region.radius) == (0, 0.1)
         again = trial(2, [0.6, 0.5], 9.0, local=step(TINY))
-        [with_it] = TrustRegions.of([trial(0, MIDDLE, 10.0), lost, again]).open
-        [without] = TrustRegions.of([trial(0, MIDDLE, 10.0), dataclasses.replace(again, id=1)]).open
+        [with_it] = TrustRegionSet.of([trial(0, MIDDLE, 10.0), lost, again]).open
+        [without] = TrustRegionSet.of([trial(0, MIDDLE, 10.0), dataclasses.replace(again, id=1)]).open
         assert state(with_it) == state(without)
 
     def test_a_pending_one_changes_nothing(self):
         trials = told_in_turn(WELL, BADLY, BADLY)
-        before = TrustRegions.of(trials)
+        before = TrustRegionSet.of(trials)
         pending = trial(4, [0.5, 0.58], local=step(FULL, radius=before.open[-1].radius))
-        assert [state(r) for r in TrustRegions.of([*trials, pending]).open] == [state(r) for r in before.open]
+        assert [state(r) for r in TrustRegionSet.of([*trials, pending]).open] == [state(r) for r in before.open]
 
     def test_the_radius_is_the_one_that_the_step_was_made_with(self):
         """A method may have shrunk it before the step."""
         trials = [*told_in_turn(WELL), trial(2, [0.5, 0.6], 20.0, local=step(0.9 * SHORT, radius=0.03))]
-        (region,) = TrustRegions.of(trials).open
+        (region,) = TrustRegionSet.of(trials).open
         assert (region.radius, region.failures) == (0.015, 1)
 
     def test_regions_apart_live_apart(self):
         other = trial(2, [0.1, 0.1], 9.0)
-        trials = [*told_in_turn(BADLY), other, trial(3, [0.1, 0.2], 7.0, local=step(FULL, centre=2))]
-        first, second = TrustRegions.of(trials).open
+        trials = [*told_in_turn(BADLY), other, trial(3, [0.1, 0.2], 7.0, local=step(FULL, center=2))]
+        first, second = TrustRegionSet.of(trials).open
         assert (first.failures, first.radius, first.confirmed) == (1, 0.1, False)
         assert (second.failures, second.radius, second.confirmed) == (0, 0.2, True)
 
     def test_closing_removes_the_region_and_leaves_a_ball(self):
         trials = told_in_turn(WELL, BADLY)
         closing = trial(3, [0.9, 0.9], 1.0, closed=(ClosedRegion(1, 0.07),))
-        regions = TrustRegions.of([*trials, closing])
+        regions = TrustRegionSet.of([*trials, closing])
         assert regions.open == ()
         (ball,) = regions.closed
         assert ball.radius == 0.07
-        np.testing.assert_array_equal(ball.centre, trials[1].point)
+        np.testing.assert_array_equal(ball.center, trials[1].point)
         inside = regions.inside(trials[1].point + np.array([[0.069, 0.0], [0.071, 0.0]]))
         assert inside.tolist() == [True, False]
 
     def test_closing_spares_what_is_far(self):
         far = TrustRegion(np.array([0.05, 0.05]), 0.1)
-        regions = TrustRegions((TrustRegion(MIDDLE, 0.1), far)).without(Ball(MIDDLE + 0.01, 0.02))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1), far)).without(Ball(MIDDLE + 0.01, 0.02))
         assert regions.open == (far,)
 
     def test_when_they_were_told_does_not_show(self):
         """Any order of the tells leads through other states to the same one."""
         final = told_in_turn(WELL, BADLY, None, BADLY)
-        expected = TrustRegions.of(final).open[-1]
+        expected = TrustRegionSet.of(final).open[-1]
         for order in itertools.permutations(range(1, 5)):
-            now = [final[0]] + [dataclasses.replace(t, state=State.PENDING, value=None) for t in final[1:]]
+            now = [final[0]] + [dataclasses.replace(t, state=TrialState.PENDING, value=None) for t in final[1:]]
             for k in order:
                 now[k] = final[k]
-                (region,) = TrustRegions.of(now).open
+                (region,) = TrustRegionSet.of(now).open
             assert state(region) == state(expected)
 
 
 def states(regions):
     """Everything that two sets of regions can differ in."""
-    return [state(r) for r in regions.open], [(b.centre.tolist(), b.radius) for b in regions.closed]
+    return [state(r) for r in regions.open], [(b.center.tolist(), b.radius) for b in regions.closed]
 
 
 def somewhere(number):
@@ -254,7 +254,7 @@ class TestLife:
     @given(events=events)
     def test_any_history_with_one_object(self, events):
         """Asked, told out of turn, failed and told after all, cut off, with another patience, another run's trials."""
-        life, trials, patience = LifeOfRegions(), [], PATIENCE
+        life, trials, patience = RegionReplay(), [], PATIENCE
         for what, number in events:
             i = number % max(len(trials), 1)
             if what == "ask":
@@ -268,39 +268,43 @@ class TestLife:
                 if trials:
                     trials[0] = trial(0, somewhere(number), 1.0)
             elif trials and trials[i].value is None:
-                told = {"state": State.TOLD, "value": number / 10} if what == "tell" else {"state": State.FAILED}
+                told = (
+                    {"state": TrialState.COMPLETE, "value": number / 10}
+                    if what == "tell"
+                    else {"state": TrialState.FAILED}
+                )
                 trials[i] = dataclasses.replace(trials[i], **told)
-            assert states(life.now(trials, patience)) == states(TrustRegions.of(trials, patience))
-            assert states(life.now(tuple(trials), patience)) == states(TrustRegions.of(trials, patience))
+            assert states(life.now(trials, patience)) == states(TrustRegionSet.of(trials, patience))
+            assert states(life.now(tuple(trials), patience)) == states(TrustRegionSet.of(trials, patience))
 
     @pytest.mark.parametrize("order", list(itertools.permutations(range(1, 5))))
     def test_told_in_any_order(self, order):
-        final, life = told_in_turn(WELL, BADLY, None, BADLY), LifeOfRegions()
-        now = [final[0]] + [dataclasses.replace(t, state=State.PENDING, value=None) for t in final[1:]]
+        final, life = told_in_turn(WELL, BADLY, None, BADLY), RegionReplay()
+        now = [final[0]] + [dataclasses.replace(t, state=TrialState.PENDING, value=None) for t in final[1:]]
         for k in order:
-            assert states(life.now(now)) == states(TrustRegions.of(now))
+            assert states(life.now(now)) == states(TrustRegionSet.of(now))
             now[k] = final[k]
-        assert states(life.now(now)) == states(TrustRegions.of(final))
+        assert states(life.now(now)) == states(TrustRegionSet.of(final))
 
     def test_a_value_after_a_failure(self):
-        life, trials = LifeOfRegions(), told_in_turn(WELL, None, BADLY)
+        life, trials = RegionReplay(), told_in_turn(WELL, None, BADLY)
         before = states(life.now(trials))
-        trials[2] = dataclasses.replace(trials[2], state=State.TOLD, value=-50.0)
-        assert states(life.now(trials)) == states(TrustRegions.of(trials)) != before
+        trials[2] = dataclasses.replace(trials[2], state=TrialState.COMPLETE, value=-50.0)
+        assert states(life.now(trials)) == states(TrustRegionSet.of(trials)) != before
 
     def test_other_patience(self):
-        life, trials = LifeOfRegions(), told_in_turn(BADLY, BADLY)
+        life, trials = RegionReplay(), told_in_turn(BADLY, BADLY)
         radii = [life.now(trials, patience).open[-1].radius for patience in (3, 1, 2, 3)]
-        assert radii == [TrustRegions.of(trials, patience).open[-1].radius for patience in (3, 1, 2, 3)]
+        assert radii == [TrustRegionSet.of(trials, patience).open[-1].radius for patience in (3, 1, 2, 3)]
         assert radii[0] != radii[1]
 
     def test_a_shorter_history_and_the_longer_one_again(self):
-        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        life, trials = RegionReplay(), told_in_turn(WELL, BADLY, BADLY, BADLY)
         for n in (5, 3, 4, 0, 5, 1):
-            assert states(life.now(trials[:n])) == states(TrustRegions.of(trials[:n]))
+            assert states(life.now(trials[:n])) == states(TrustRegionSet.of(trials[:n]))
 
     def test_an_answer_stays_as_it_was(self):
-        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        life, trials = RegionReplay(), told_in_turn(WELL, BADLY, BADLY, BADLY)
         early = life.now(trials[:2])
         before = states(early)
         life.now(trials)
@@ -308,16 +312,16 @@ class TestLife:
 
     def test_what_is_known_is_not_replayed(self, monkeypatch):
         """From the last remembered state before the first trial that is new or has changed."""
-        replayed, after = [], TrustRegions.after
+        replayed, after = [], TrustRegionSet.after
 
         def noted(self, trial, trials, patience=PATIENCE):
             replayed.append(trial.id)
             return after(self, trial, trials, patience)
 
-        monkeypatch.setattr(TrustRegions, "after", noted)
+        monkeypatch.setattr(TrustRegionSet, "after", noted)
         monkeypatch.setattr(trust, "STRIDE", 2)
-        life, trials = LifeOfRegions(), told_in_turn(WELL, BADLY, BADLY, BADLY)
-        pending = dataclasses.replace(trials[3], state=State.PENDING, value=None)
+        life, trials = RegionReplay(), told_in_turn(WELL, BADLY, BADLY, BADLY)
+        pending = dataclasses.replace(trials[3], state=TrialState.PENDING, value=None)
         seen = []
         for now in (
             trials[:2],

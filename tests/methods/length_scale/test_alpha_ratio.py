@@ -1,4 +1,4 @@
-"""Alg. 2 decision by decision, on a situation whose promises are given."""
+"""Alg. 2 decision by decision, on a context whose promises are given."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reference
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.floor import length_scale_floor
-from dale.models.gaussian_process import Posterior
+from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 X = np.array([[0.1, 0.2], [0.7, 0.4], [0.4, 0.9]])
@@ -20,7 +20,7 @@ Y = np.array([1.0, -1.0, 0.3])
 
 @dataclass
 class Given:
-    """A situation where the log acquisition depends on the length-scale alone, as told."""
+    """A context where the log acquisition depends on the length-scale alone, as told."""
 
     previous: float | None
     promises: object  # length-scale -> log acquisition
@@ -29,7 +29,7 @@ class Given:
     asked: list = field(default_factory=list)
 
     def posterior(self, length_scale):
-        return Posterior.fit(SquaredExponential(length_scale), X, Y)
+        return GaussianProcess.fit(SquaredExponential(length_scale), X, Y)
 
     def promise(self, posterior):
         self.asked.append(posterior)
@@ -44,21 +44,21 @@ LOG_THRESHOLD = math.log(1.5)
 
 
 def test_cools_when_the_half_promises_substantially_more():
-    decision = AlphaRatio().decide(given_two(-2.0 + LOG_THRESHOLD + 1e-9, -2.0))
+    decision = AlphaRatio().choose(given_two(-2.0 + LOG_THRESHOLD + 1e-9, -2.0))
     assert (decision.length_scale, decision.cooled) == (0.5, True)
     assert decision.log_alpha_ratio == pytest.approx(LOG_THRESHOLD + 1e-9)
 
 
 @pytest.mark.parametrize("more", [LOG_THRESHOLD, LOG_THRESHOLD - 1e-9, 0.1, 0.0, -5.0])
 def test_keeps_when_it_does_not(more):
-    decision = AlphaRatio().decide(given_two(more, 0.0))
+    decision = AlphaRatio().choose(given_two(more, 0.0))
     assert (decision.length_scale, decision.cooled) == (1.0, False)
     assert decision.log_alpha_ratio == pytest.approx(more)
 
 
 def test_the_ratio_has_no_unit():
     """At acquisitions of 1e-300 000 a quotient would be 0 / 0."""
-    decision = AlphaRatio().decide(given_two(-690_000.0, -690_001.0))
+    decision = AlphaRatio().choose(given_two(-690_000.0, -690_001.0))
     assert decision.cooled
     assert decision.log_alpha_ratio == pytest.approx(1.0)
 
@@ -72,19 +72,19 @@ def test_the_ratio_has_no_unit():
     ],
 )
 def test_without_a_promise(new, old, ratio, cooled):
-    decision = AlphaRatio().decide(given_two(new, old))
+    decision = AlphaRatio().choose(given_two(new, old))
     assert (decision.log_alpha_ratio, decision.cooled) == (ratio, cooled)
 
 
 def test_starts_at_the_side_of_the_cube():
-    assert AlphaRatio().decide(Given(None, lambda l: 0.0)).length_scale == 1.0
-    assert AlphaRatio(initial=0.4).decide(Given(None, lambda l: 0.0)).length_scale == 0.4
-    assert AlphaRatio().decide(Given(None, lambda l: -l * 99)).length_scale == 0.5
+    assert AlphaRatio().choose(Given(None, lambda l: 0.0)).length_scale == 1.0
+    assert AlphaRatio(initial=0.4).choose(Given(None, lambda l: 0.0)).length_scale == 0.4
+    assert AlphaRatio().choose(Given(None, lambda l: -l * 99)).length_scale == 0.5
 
 
 def test_the_floor_stops_the_halving():
     floor = length_scale_floor(50, 2)
-    decision = AlphaRatio().decide(given_two(9.0, 0.0, previous=1.5 * floor))
+    decision = AlphaRatio().choose(given_two(9.0, 0.0, previous=1.5 * floor))
     assert (decision.length_scale, decision.cooled) == (floor, True)
 
 
@@ -92,28 +92,28 @@ def test_the_floor_stops_the_halving():
 def test_a_cool_down_never_heats(factor):
     """At the floor or below it (it was higher when there were fewer observations) there is no candidate."""
     previous = factor * length_scale_floor(50, 2)
-    situation = Given(previous, lambda l: 9.0)
-    decision = AlphaRatio().decide(situation)
+    context = Given(previous, lambda l: 9.0)
+    decision = AlphaRatio().choose(context)
     assert (decision.length_scale, decision.cooled, decision.log_alpha_ratio) == (previous, False, None)
-    assert situation.asked == []
+    assert context.asked == []
 
 
 def test_settings():
-    assert AlphaRatio(threshold=3.0).decide(given_two(1.0, 0.0)).cooled is False
-    assert AlphaRatio(threshold=2.0).decide(given_two(1.0, 0.0)).cooled is True
-    higher = AlphaRatio(min_correlation=0.9).decide(given_two(9.0, 0.0, previous=0.4))
+    assert AlphaRatio(threshold=3.0).choose(given_two(1.0, 0.0)).cooled is False
+    assert AlphaRatio(threshold=2.0).choose(given_two(1.0, 0.0)).cooled is True
+    higher = AlphaRatio(min_correlation=0.9).choose(given_two(9.0, 0.0, previous=0.4))
     assert higher.length_scale == pytest.approx(length_scale_floor(50, 2, 0.9))
 
 
 def test_both_sides_share_the_old_mean_and_variance():
     """And after the decision the model has its own."""
-    situation = given_two(9.0, 0.0, previous=0.6)
-    decision = AlphaRatio().decide(situation)
-    old = situation.posterior(0.6)
-    assert [p.kernel.length_scale for p in situation.asked] == [0.3, 0.6]
-    assert [p.prior for p in situation.asked] == [old.prior, old.prior]
-    assert decision.posterior.prior == situation.posterior(0.3).prior != old.prior
-    kept = AlphaRatio().decide(given_two(0.0, 0.0, previous=0.6))
+    context = given_two(9.0, 0.0, previous=0.6)
+    decision = AlphaRatio().choose(context)
+    old = context.posterior(0.6)
+    assert [p.kernel.length_scale for p in context.asked] == [0.3, 0.6]
+    assert [p.prior for p in context.asked] == [old.prior, old.prior]
+    assert decision.posterior.prior == context.posterior(0.3).prior != old.prior
+    kept = AlphaRatio().choose(given_two(0.0, 0.0, previous=0.6))
     assert kept.posterior.prior == old.prior
 
 
@@ -131,7 +131,7 @@ def test_never_below_the_floor_unless_started_there(d, start, seed, keenness):
     for n in range(1, 60):
         new, old = (5.0, 0.0) if rng.random() < keenness else rng.choice([-math.inf, -3.0, 0.0, 0.4, 0.5], 2)
         previous = l if l is not None else start
-        decision = policy.decide(Given(l, lambda s, p=previous, a=new, b=old: a if s < p else b, n=n, dimension=d))
+        decision = policy.choose(Given(l, lambda s, p=previous, a=new, b=old: a if s < p else b, n=n, dimension=d))
         floor = length_scale_floor(n, d)
         assert previous / 2 <= decision.length_scale <= previous
         assert decision.length_scale >= min(previous, floor)

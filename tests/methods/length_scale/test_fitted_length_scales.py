@@ -10,13 +10,13 @@ import reference
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.leave_one_out import LeaveOneOut
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, best_of, log_leave_one_out_density, log_marginal_likelihood
 
 
 class Observed:
-    """A situation that is nothing but observations."""
+    """A context that is nothing but observations."""
 
     previous = None
 
@@ -25,7 +25,7 @@ class Observed:
         self.n, self.dimension = X.shape
 
     def posterior(self, length_scale):
-        return Posterior.fit(SquaredExponential(length_scale), self.X, self.y)
+        return GaussianProcess.fit(SquaredExponential(length_scale), self.X, self.y)
 
     def promise(self, posterior):
         raise AssertionError("this policy has no business with the acquisition")
@@ -47,10 +47,10 @@ def test_the_grid_spans_three_decades():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_likelihood_is_the_best_of_a_fine_grid(seed):
-    situation = sample(0.3, 15, 1 + seed % 3, seed)
-    decision = MaximumLikelihood().decide(situation)
+    context = sample(0.3, 15, 1 + seed % 3, seed)
+    decision = MaximumLikelihood().choose(context)
     fine = np.geomspace(0.01, 10, 1500)
-    scores = [log_marginal_likelihood(situation.posterior(float(l))) for l in fine]
+    scores = [log_marginal_likelihood(context.posterior(float(l))) for l in fine]
     assert log_marginal_likelihood(decision.posterior) >= max(scores) - 1e-4
     assert decision.posterior.kernel.length_scale == decision.length_scale
     assert decision.cooled is False
@@ -59,16 +59,16 @@ def test_likelihood_is_the_best_of_a_fine_grid(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_likelihood_by_the_oracle(seed):
     """The winner of a grid under the naive profile likelihood, where the naive one is good to many digits."""
-    situation = sample(0.1, 10, 2, seed)
+    context = sample(0.1, 10, 2, seed)
     grid = tuple(np.geomspace(0.02, 0.3, 12))
 
     def score(l):
-        K = reference.k_se(situation.X, situation.X, l) + 1e-10 * np.eye(10)
-        c = reference.ml_mean(K, situation.y)
-        return reference.log_marginal_likelihood(reference.ml_variance(K, situation.y, c) * K, situation.y, c)
+        K = reference.k_se(context.X, context.X, l) + 1e-10 * np.eye(10)
+        c = reference.ml_mean(K, context.y)
+        return reference.log_marginal_likelihood(reference.ml_variance(K, context.y, c) * K, context.y, c)
 
     scores = [score(l) for l in grid]
-    decision = MaximumLikelihood(grid).decide(situation)
+    decision = MaximumLikelihood(grid).choose(context)
     i = int(np.argmax(scores))
     assert grid[max(i - 1, 0)] <= decision.length_scale <= grid[min(i + 1, 11)]
     assert score(decision.length_scale) >= max(scores) - 1e-9
@@ -77,32 +77,32 @@ def test_likelihood_by_the_oracle(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_leave_one_out_is_the_best_of_its_grid_by_brute_force(seed):
     """Each observation is really left out, by the oracle, under the prior of the whole."""
-    situation = sample(0.1, 9, 2, seed)
+    context = sample(0.1, 9, 2, seed)
     grid = tuple(float(l) for l in np.geomspace(0.02, 0.3, 15))
 
     def score(l):
-        K = reference.k_se(situation.X, situation.X, l) + 1e-10 * np.eye(9)
-        c = reference.ml_mean(K, situation.y)
-        s2 = reference.ml_variance(K, situation.y, c)
-        means, variances = reference.leave_one_out(s2 * K, situation.y, c)
-        return np.sum(norm.logpdf(situation.y, means, np.sqrt(variances)))
+        K = reference.k_se(context.X, context.X, l) + 1e-10 * np.eye(9)
+        c = reference.ml_mean(K, context.y)
+        s2 = reference.ml_variance(K, context.y, c)
+        means, variances = reference.leave_one_out(s2 * K, context.y, c)
+        return np.sum(norm.logpdf(context.y, means, np.sqrt(variances)))
 
-    decision = LeaveOneOut(grid).decide(situation)
+    decision = LeaveOneOut(grid).choose(context)
     assert decision.length_scale == grid[int(np.argmax([score(l) for l in grid]))]
     assert decision.posterior.kernel.length_scale == decision.length_scale
 
 
 def test_leave_one_out_is_exhaustive():
-    situation = sample(0.3, 12, 2, 0)
-    decision = LeaveOneOut().decide(situation)
-    scores = [log_leave_one_out_density(situation.posterior(l)) for l in GRID]
+    context = sample(0.3, 12, 2, 0)
+    decision = LeaveOneOut().choose(context)
+    scores = [log_leave_one_out_density(context.posterior(l)) for l in GRID]
     assert decision.length_scale == GRID[int(np.argmax(scores))]
 
 
 @pytest.mark.parametrize("policy", [MaximumLikelihood(), LeaveOneOut()])
 @pytest.mark.parametrize(("length_scale", "n", "d"), [(0.05, 30, 1), (0.2, 20, 1), (0.2, 40, 2), (0.5, 40, 3)])
 def test_recovers_the_length_scale_of_a_sample(policy, length_scale, n, d):
-    found = [policy.decide(sample(length_scale, n, d, seed)).length_scale for seed in range(7)]
+    found = [policy.choose(sample(length_scale, n, d, seed)).length_scale for seed in range(7)]
     assert abs(math.log(np.median(found) / length_scale)) < math.log(1.3), found
 
 
@@ -110,7 +110,7 @@ def test_recovers_the_length_scale_of_a_sample(policy, length_scale, n, d):
 @pytest.mark.parametrize("y", [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-9, -1e-9, 0.0]])
 def test_few_and_dull_observations(policy, y):
     X = np.array([[0.1, 0.5], [0.4, 0.2], [0.4, 0.2]])
-    decision = policy.decide(Observed(X, np.array(y)))
+    decision = policy.choose(Observed(X, np.array(y)))
     assert GRID[0] <= decision.length_scale * (1 + 1e-12)
     assert decision.length_scale <= GRID[-1] * (1 + 1e-12)
     assert np.all(np.isfinite(decision.posterior.predict(X)))
@@ -118,7 +118,7 @@ def test_few_and_dull_observations(policy, y):
 
 @pytest.mark.parametrize("policy", [MaximumLikelihood(), LeaveOneOut(), Fixed(0.2)])
 def test_one_observation(policy):
-    decision = policy.decide(Observed(np.array([[0.3]]), np.array([0.0])))
+    decision = policy.choose(Observed(np.array([[0.3]]), np.array([0.0])))
     assert math.isfinite(decision.length_scale)
 
 
@@ -128,8 +128,8 @@ def test_ties_go_to_the_larger_length_scale():
 
 
 def test_fixed():
-    situation = sample(0.1, 5, 2, 0)
-    decision = Fixed(0.37).decide(situation)
+    context = sample(0.1, 5, 2, 0)
+    decision = Fixed(0.37).choose(context)
     assert decision.length_scale == decision.posterior.kernel.length_scale == 0.37
     assert (decision.log_alpha_ratio, decision.cooled) == (None, False)
 
@@ -148,6 +148,6 @@ def test_fixed_with_a_known_mean_and_variance():
             return Prior((prior.mean - 3) / 2, prior.variance / 4)
 
     X = np.random.default_rng(0).random((5, 2))
-    decision = Fixed(0.37, prior=Prior(5.0, 16.0)).decide(Standardised(X, X[:, 0]))
+    decision = Fixed(0.37, prior=Prior(5.0, 16.0)).choose(Standardised(X, X[:, 0]))
     assert decision.posterior.prior == Prior(1.0, 4.0)
     assert decision.posterior.kernel.length_scale == 0.37

@@ -26,7 +26,7 @@ def random_points(rng, balls, n, d):
     for i in np.flatnonzero(rng.random(n) < 0.5):
         ball = balls[rng.integers(len(balls))]
         direction = rng.normal(size=d)
-        X[i] = ball.centre + ball.radius * rng.random() * direction / np.linalg.norm(direction)
+        X[i] = ball.center + ball.radius * rng.random() * direction / np.linalg.norm(direction)
     return X
 
 
@@ -37,7 +37,7 @@ def test_equals_the_oracle(seed):
     balls = random_balls(rng, d)
     A, B = random_points(rng, balls, 9, d), random_points(rng, balls, 7, d)
     kernel = MixedGlobalLocal(SquaredExponential(0.2), balls, variance=0.7)
-    pairs = [(b.centre, b.radius) for b in balls]
+    pairs = [(b.center, b.radius) for b in balls]
     np.testing.assert_allclose(kernel(A, B), reference.k_mgl(A, B, pairs, 0.2, 0.7), rtol=1e-11, atol=1e-300)
     expected = [reference.k_mgl(a[None], a[None], pairs, 0.2, 0.7)[0, 0] for a in A]
     np.testing.assert_allclose(kernel.diagonal(A), expected, rtol=1e-11)

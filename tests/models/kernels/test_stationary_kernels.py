@@ -36,7 +36,7 @@ def test_one_length_scale_for_each_dimension(kernel, oracle):
 
 @both
 def test_by_hand(kernel, oracle):
-    A, B = np.array([[0.0, 0.0]]), np.array([[0.3, 0.4]])  # half a unit apart
+    A, B = np.array([[0.0, 0.0]]), np.array([[0.3, 0.4]])  # half a unit are_separated
     expected = {
         SquaredExponential: math.exp(-0.5),
         Matern52: (1 + math.sqrt(5) + 5 / 3) * math.exp(-math.sqrt(5)),
@@ -68,8 +68,8 @@ def test_slope_against_central_differences(kernel, oracle, length_scale):
     for x in rng.random((20, 3)):
         steps = h * np.eye(3)
         expected = (k(x + steps, B) - k(x - steps, B)).T / (2 * h)  # (n, d)
-        slope = k.slope(x, B, k(x[None, :], B)[0])
-        np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected)))
+        gradient = k.gradient(x, B, k(x[None, :], B)[0])
+        np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected)))
 
 
 @pytest.mark.parametrize("length_scale", [0.3, (0.1, 0.5)])
@@ -79,15 +79,15 @@ def test_squared_exponential_slope_by_complex_step(length_scale):
     for x in rng.random((20, 2)):
         shifted = x + 1j * h * np.eye(2)
         expected = reference.k_se(shifted, B, np.array(length_scale)).imag.T / h
-        np.testing.assert_allclose(k.slope(x, B, k(x[None, :], B)[0]), expected, rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(k.gradient(x, B, k(x[None, :], B)[0]), expected, rtol=1e-11, atol=1e-300)
 
 
 @both
 def test_slope_at_an_observation_is_zero(kernel, oracle):
     B = np.random.default_rng(3).random((4, 2))
-    slope = kernel(0.2).slope(B[1], B, kernel(0.2)(B[1:2], B)[0])
-    np.testing.assert_array_equal(slope[1], 0.0)
-    assert np.all(np.isfinite(slope))
+    gradient = kernel(0.2).gradient(B[1], B, kernel(0.2)(B[1:2], B)[0])
+    np.testing.assert_array_equal(gradient[1], 0.0)
+    assert np.all(np.isfinite(gradient))
 
 
 @both
@@ -96,10 +96,10 @@ def test_slopes_at_many_points_are_those_at_each(kernel, oracle, length_scale):
     rng = np.random.default_rng(1)
     k, A, B = kernel(length_scale), rng.random((6, 3)), rng.random((9, 3))
     A[2] = B[5]
-    slopes = k.slopes(A, B, k(A, B))
-    assert slopes.shape == (6, 9, 3)
-    for a, ours in zip(A, slopes, strict=True):
-        np.testing.assert_allclose(ours, k.slope(a, B, k(a[None], B)[0]), rtol=1e-13, atol=1e-300)
+    gradients = k.gradients(A, B, k(A, B))
+    assert gradients.shape == (6, 9, 3)
+    for a, ours in zip(A, gradients, strict=True):
+        np.testing.assert_allclose(ours, k.gradient(a, B, k(a[None], B)[0]), rtol=1e-13, atol=1e-300)
 
 
 @both
@@ -110,18 +110,18 @@ def test_slopes_and_curvatures_against_50_digits(kernel, oracle, length_scale):
     k, A, B = kernel(length_scale), rng.random((3, 3)), rng.random((2, 3))
     A[1] = B[0]
     for weights in (rng.normal(size=2), rng.normal(size=(3, 2))):
-        slopes, curvatures = k.slopes(A, B, k(A, B)), k.curvatures(A, B, k(A, B), weights)
-        assert curvatures.shape == (3, 3, 3)
+        gradients, hessians = k.gradients(A, B, k(A, B)), k.hessians(A, B, k(A, B), weights)
+        assert hessians.shape == (3, 3, 3)
         for i, w in enumerate(np.broadcast_to(weights, (3, 2))):
 
             def total(x, w=w):
                 return sum(float(w[j]) * PRECISE[kernel](x, B[j], length_scale) for j in range(2))
 
             unit = np.sum(np.abs(w)) / np.min(length_scale)
-            np.testing.assert_allclose(w @ slopes[i], precise.slope(total, A[i]), rtol=1e-10, atol=1e-13 * unit)
-            expected = precise.curvature(total, A[i])
+            np.testing.assert_allclose(w @ gradients[i], precise.gradient(total, A[i]), rtol=1e-10, atol=1e-13 * unit)
+            expected = precise.hessian(total, A[i])
             np.testing.assert_allclose(
-                curvatures[i], expected, rtol=1e-10, atol=1e-13 * unit / np.min(length_scale), err_msg=str(i)
+                hessians[i], expected, rtol=1e-10, atol=1e-13 * unit / np.min(length_scale), err_msg=str(i)
             )
 
 
@@ -132,12 +132,12 @@ def test_curvatures_against_central_differences(kernel, oracle, d, several):
     rng = np.random.default_rng(d)
     k = kernel(tuple(rng.uniform(0.2, 2.0, d)) if several else 0.3)
     A, B, weights, h = rng.random((8, d)), rng.random((11, d)), rng.normal(size=(8, 11)), 1e-5
-    curvatures = k.curvatures(A, B, k(A, B), weights)
-    np.testing.assert_allclose(curvatures, curvatures.transpose(0, 2, 1), rtol=1e-12, atol=1e-12)
+    hessians = k.hessians(A, B, k(A, B), weights)
+    np.testing.assert_allclose(hessians, hessians.transpose(0, 2, 1), rtol=1e-12, atol=1e-12)
     for i, step in enumerate(h * np.eye(d)):
-        up, down = (np.einsum("mn,mnd->md", weights, k.slopes(X, B, k(X, B))) for X in (A + step, A - step))
+        up, down = (np.einsum("mn,mnd->md", weights, k.gradients(X, B, k(X, B))) for X in (A + step, A - step))
         expected = (up - down) / (2 * h)
-        np.testing.assert_allclose(curvatures[:, i], expected, rtol=1e-5, atol=1e-6 * np.max(np.abs(expected)))
+        np.testing.assert_allclose(hessians[:, i], expected, rtol=1e-5, atol=1e-6 * np.max(np.abs(expected)))
 
 
 @both

@@ -120,7 +120,7 @@ def compare(args: argparse.Namespace) -> int:
         table = tables.significance_table(comparison, args.method, [m for m in methods if m != args.method])
         show(args, f"{args.method} against each: Wilcoxon over functions", table)
     if any(not comparison.takes_part(f, m) for f in comparison.functions for m in comparison.curves[f]):
-        print("\n* evaluates the box centre early, where this function has its minimum: in no rank and no envelope")
+        print("\n* evaluates the box center early, where this function has its minimum: in no rank and no envelope")
     if args.out:
         from dale_bench.figures import write_comparison
 
@@ -211,7 +211,7 @@ def _comparison(curves: Any, functions: str, methods: str) -> Any:
 
 def _unfair(function: str, method: str) -> bool:
     contender = CONTENDERS.get(method)
-    return contender is not None and contender.starts_at_centre and get(function, 0).centred
+    return contender is not None and contender.starts_at_center and get(function, 0).centerd
 
 
 def _functions(text: str) -> list[str]:

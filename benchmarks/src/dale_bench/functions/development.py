@@ -45,7 +45,7 @@ SHEKEL_CENTRES = np.hstack([SHEKEL_PAIRS, SHEKEL_PAIRS])  # (10, 4)
 
 
 def shekel(x: Vector) -> Vector:
-    """Ten narrow pits, all with their centres in the box, so that it is higher everywhere outside."""
+    """Ten narrow pits, all with their centers in the box, so that it is higher everywhere outside."""
     squares = np.sum((x[..., None, :] - SHEKEL_CENTRES) ** 2, axis=-1)  # (..., 10)
     return np.asarray(-np.sum(1 / (squares + SHEKEL_WIDTHS), axis=-1))
 
@@ -131,7 +131,7 @@ def ackley(d: int, seed: int) -> Function:
 
 
 def griewank(d: int, seed: int) -> Function:
-    """`griewank<d>`; its minimiser is the centre of the usual box."""
+    """`griewank<d>`; its minimiser is the center of the usual box."""
     formula = "|x|^2 / 4000 + 1 - prod cos(x_i / sqrt i)"
     source = f"Griewank (1981), J. Optim. Theory Appl. 34:11; {SURJANOVIC}"
     return Function(f"griewank{d}", *cube(d, -600, 600), griewank_function, 0.0, np.zeros((1, d)), formula, source)

@@ -95,8 +95,8 @@ class Function:
         return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
 
     @property
-    def centred(self) -> bool:
-        """Whether the box centre attains the minimum: methods that begin there deserve no praise for it."""
+    def centerd(self) -> bool:
+        """Whether the box center attains the minimum: methods that begin there deserve no praise for it."""
         return bool(self.true((self.lower + self.upper) / 2) <= self.minimum + 1e-12 * (1 + abs(self.minimum)))
 
     def fun(self, x: Vector) -> float:

@@ -51,14 +51,14 @@ class WithRegions:
     """The sample with bowls v_k + (x - c_k)' H_k (x - c_k) / 2 in disjoint balls, blended in at the rim (C2)."""
 
     sample: Sample
-    centres: Matrix  # (k, 2)
+    centers: Matrix  # (k, 2)
     bottoms: Vector  # (k,)
     hessians: Vector  # (k, 2, 2)
 
     def __call__(self, x: Vector) -> Vector:
         """Values at points x."""
         value = self.sample(x)
-        for c, v, H in zip(self.centres, self.bottoms, self.hessians, strict=True):
+        for c, v, H in zip(self.centers, self.bottoms, self.hessians, strict=True):
             z = x - c
             bowl = v + np.sum((z @ H) * z, axis=-1) / 2
             t = np.clip((np.linalg.norm(z, axis=-1) - INNER) / (OUTER - INNER), 0, 1)
@@ -120,7 +120,7 @@ def _with_regions(name: str, length_scale: float, seed: int) -> Function:
     rng = stream(seed, name)
     sample = draw(length_scale, rng)
     lowest = float(np.min(sample.on_grid(np.linspace(0, 1, GRID))))
-    centres = _disjoint_centres(rng)
+    centers = _disjoint_centers(rng)
     bottoms = min(lowest, -1.0) - BELOW + APART * np.arange(REGIONS, dtype=np.float64)
     hessians = []
     for v in bottoms:
@@ -129,19 +129,19 @@ def _with_regions(name: str, length_scale: float, seed: int) -> Function:
         turn = rng.uniform(0, np.pi)
         R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
         hessians.append(R @ np.diag(steepness) @ R.T)
-    true = WithRegions(sample, centres, bottoms, np.array(hessians))
+    true = WithRegions(sample, centers, bottoms, np.array(hessians))
     formula = f"a sample of a GP with SE kernel, l = {length_scale}, with {REGIONS} quadratic regions inserted"
     box = cube(2, 0, 1)
-    return Function(name, *box, true, float(bottoms[0]), centres[:1], formula, WABERSICH, entire=False)
+    return Function(name, *box, true, float(bottoms[0]), centers[:1], formula, WABERSICH, entire=False)
 
 
-def _disjoint_centres(rng: np.random.Generator) -> Matrix:
-    """Centres of balls that touch neither each other nor the faces, by rejection (about one draw in five passes)."""
+def _disjoint_centers(rng: np.random.Generator) -> Matrix:
+    """Centers of balls that touch neither each other nor the faces, by rejection (about one draw in five passes)."""
     while True:
-        centres = rng.uniform(OUTER, 1 - OUTER, size=(REGIONS, 2))
-        gaps = np.linalg.norm(centres[:, None] - centres, axis=-1)[np.triu_indices(REGIONS, 1)]
+        centers = rng.uniform(OUTER, 1 - OUTER, size=(REGIONS, 2))
+        gaps = np.linalg.norm(centers[:, None] - centers, axis=-1)[np.triu_indices(REGIONS, 1)]
         if np.all(gaps > 2 * OUTER):
-            return centres
+            return centers
 
 
 FIXED: Fixed = {"gp_l01": gp_l01, "gp_l005_quadratic": gp_l005_quadratic, "gp_l03_quadratic": gp_l03_quadratic}

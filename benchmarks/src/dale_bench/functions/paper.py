@@ -76,7 +76,7 @@ HARTMANN_6 = (
 
 
 def hartmann(x: Vector) -> Vector:
-    """Four Gaussian pits; d = 3 or 6. All their centres lie in the unit cube, so it is higher everywhere outside."""
+    """Four Gaussian pits; d = 3 or 6. All their centers lie in the unit cube, so it is higher everywhere outside."""
     A, P = HARTMANN_3 if x.shape[-1] == 3 else HARTMANN_6  # (4, d)
     exponents = np.sum(A * (x[..., None, :] - P) ** 2, axis=-1)  # (..., 4)
     return np.asarray(-np.exp(-exponents) @ HARTMANN_WEIGHTS)

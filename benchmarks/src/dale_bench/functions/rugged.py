@@ -106,7 +106,7 @@ def steps(d: int, seed: int) -> Function:
 
 
 def rastrigin(d: int, seed: int) -> Function:
-    """`rastrigin<d>`; its minimiser is the centre of the usual box."""
+    """`rastrigin<d>`; its minimiser is the center of the usual box."""
     formula = "10 d + sum x^2 - 10 cos(2 pi x)"
     source = f"Rastrigin (1974), Systems of Extremal Control; {SURJANOVIC}"
     box = cube(d, -5.12, 5.12)

@@ -1,6 +1,6 @@
 """Moved and rotated variants of any test function, with the same minimum.
 
-Let m be a minimiser of f in the unit cube (the one nearest the centre, if there are several), t the place it goes to
+Let m be a minimiser of f in the unit cube (the one nearest the center, if there are several), t the place it goes to
 and Q an orthogonal matrix. The variant is, in the unit cube,
 
     g(u) = f~(m + Q (u - t)),

@@ -11,7 +11,7 @@ from dale._arrays import Vector
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.floor import length_scale_floor
 from dale.models.ellipsoid import Ball
-from dale.models.gaussian_process import Posterior
+from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 from dale.models.quadratic_fit import QuadraticFit
@@ -37,10 +37,10 @@ def misleading_likelihood() -> Figure:
     X = np.array([0.1, 0.2, 0.4, 0.6, 0.7, 0.9])[:, None]  # zeros of the sine
     y = f(X[:, 0])
     z = (y - y.mean()) / y.std()
-    fits = [Posterior.fit(SquaredExponential(length_scale), X, z) for length_scale in GRID]
+    fits = [GaussianProcess.fit(SquaredExponential(length_scale), X, z) for length_scale in GRID]
     by_likelihood = fits[best_of(np.array([log_marginal_likelihood(p) for p in fits]))]
     floor = length_scale_floor(len(X), 1)
-    short = Posterior.fit(SquaredExponential(floor), X, z)
+    short = GaussianProcess.fit(SquaredExponential(floor), X, z)
     figure = new_figure(9.0, 3.6)
     panels = figure.subplots(1, 2, sharey=True)
     for ax, posterior, title in (
@@ -63,7 +63,7 @@ def poor_minimum() -> Figure:
     X = np.array([0.03, 0.15, 0.27, 0.45, 0.52, 0.74, 0.9])[:, None]
     y = f(X[:, 0])
     level, unit = y.mean(), y.std()
-    posterior = Posterior.fit(SquaredExponential(0.08), X, (y - level) / unit)
+    posterior = GaussianProcess.fit(SquaredExponential(0.08), X, (y - level) / unit)
     figure = new_figure(6.2, 3.9)
     ax = figure.subplots()
     _draw_model(ax, posterior, (f(LINE) - level) / unit)
@@ -145,9 +145,9 @@ def comparison(runs: Comparison, functions: tuple[str, ...], wanted: tuple[str, 
     return regret_figure(runs, [f for f in functions if f in runs.curves], wanted)
 
 
-def _draw_model(ax: Axes, posterior: Posterior, truth: Vector) -> None:
-    mean, spread = posterior.predict(LINE[:, None])
-    ax.fill_between(LINE, mean - 2 * spread, mean + 2 * spread, color=SKY, alpha=0.18, label="mean ± 2 spreads")
+def _draw_model(ax: Axes, posterior: GaussianProcess, truth: Vector) -> None:
+    mean, std = posterior.predict(LINE[:, None])
+    ax.fill_between(LINE, mean - 2 * std, mean + 2 * std, color=SKY, alpha=0.18, label="mean ± 2 stds")
     ax.plot(LINE, mean, color=SKY, linewidth=2, label="GP mean")
     ax.plot(LINE, truth, color=FAINT, linewidth=1.4, linestyle="--", label="objective")
     ax.plot(posterior.points[:, 0], posterior.values, "o", color=INK, markersize=5, label="observations", zorder=4)

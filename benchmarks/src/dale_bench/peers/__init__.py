@@ -32,9 +32,9 @@ def _peer(
     run: Callable[[Objective, int], None],
     modules: tuple[str, ...] = (),
     distributions: tuple[str, ...] = (),
-    starts_at_centre: bool = False,
+    starts_at_center: bool = False,
 ) -> Contender:
-    return Contender(name, run, label, True, modules, OURS + (distributions or modules), starts_at_centre)
+    return Contender(name, run, label, True, modules, OURS + (distributions or modules), starts_at_center)
 
 
 PEERS: dict[str, Contender] = {
@@ -52,7 +52,7 @@ PEERS: dict[str, Contender] = {
         _peer("pes", "PES", entropy_search.pes, BOTORCH),
         _peer("mes", "MES", entropy_search.mes, BOTORCH),
         _peer("skopt", "scikit-optimize", skopt_.gp_minimize, ("skopt",), ("scikit-optimize", "scikit-learn")),
-        _peer("direct", "DIRECT", scipy_.direct, starts_at_centre=True),
+        _peer("direct", "DIRECT", scipy_.direct, starts_at_center=True),
         _peer("de", "differential evolution", scipy_.differential_evolution),
         _peer("random", "random", scipy_.random),
     )

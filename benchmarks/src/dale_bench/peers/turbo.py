@@ -22,7 +22,7 @@ SUCCESSES = 3
 LEAST_FAILURES = 4  # where d is smaller, as in BoTorch's tutorial; the article's d was worse on Branin (four seeds)
 INITIAL_POINTS = 2  # for each dimension
 CANDIDATES = 100, 5000  # for each dimension, at most
-MOVED = 20  # coordinates of a candidate that leave the centre, on average, at most
+MOVED = 20  # coordinates of a candidate that leave the center, on average, at most
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def _until_it_collapses(objective: Objective, rng: np.random.Generator) -> None:
         y.append(value)
 
 
-def _thompson(model: Any, centre: Vector, side: float) -> Vector:
+def _thompson(model: Any, center: Vector, side: float) -> Vector:
     """The best candidate of one draw from the posterior in the region."""
     import torch
 
-    candidates = _candidates(model, torch.tensor(centre), side)
+    candidates = _candidates(model, torch.tensor(center), side)
     with torch.no_grad():
         draw = model.posterior(candidates).rsample().flatten()
     return np.asarray(candidates[draw.argmax()].numpy())
 
 
-def _candidates(model: Any, centre: Any, side: float) -> Any:
-    """Quasi-random points of the region that share some of their coordinates with the centre where d is large."""
+def _candidates(model: Any, center: Any, side: float) -> Any:
+    """Quasi-random points of the region that share some of their coordinates with the center where d is large."""
     import torch
 
     d = dimension(model)
@@ -84,8 +84,8 @@ def _candidates(model: Any, centre: Any, side: float) -> Any:
     kernel = getattr(model.covar_module, "base_kernel", model.covar_module)
     length_scales = kernel.lengthscale.detach().flatten()
     half = 0.5 * side * length_scales / length_scales.log().mean().exp()
-    lower, upper = (centre - half).clamp(0, 1), (centre + half).clamp(0, 1)
+    lower, upper = (center - half).clamp(0, 1), (center + half).clamp(0, 1)
     sobol = torch.quasirandom.SobolEngine(d, scramble=True, seed=int(torch.randint(2**31, (1,))))
     moved = torch.rand(n, d) < min(1.0, MOVED / d)
     moved[torch.arange(n), torch.randint(d, (n,))] = True  # one at least
-    return torch.where(moved, lower + (upper - lower) * sobol.draw(n, dtype=torch.double), centre)
+    return torch.where(moved, lower + (upper - lower) * sobol.draw(n, dtype=torch.double), center)

@@ -25,7 +25,7 @@ from dale_bench.contender import Contender
 from dale_bench.problems import constrained, contenders, mixed, noisy, report
 from dale_bench.problems.problem import Problem, Task
 from dale_bench.rows import Row, read
-from dale_bench.runner import Job, record, rounded, run_all
+from dale_bench.runner import Job, quantize, record, run_all
 
 __all__ = ["KINDS", "Kind", "rows_of", "run_missing"]
 
@@ -86,7 +86,7 @@ def run(kind: str, job: Job) -> Row:
     problem = found.problem(job.function, job.seed)
     task = Task(problem, job.budget)
     row = record(job, found.contender(job.method), task)
-    observed = rounded(task.observed) if problem.noisy is not None else []
+    observed = quantize(task.observed) if problem.noisy is not None else []
     return replace(row, observed=observed, times=[float(f"{t:.6g}") for t in task.times])
 
 

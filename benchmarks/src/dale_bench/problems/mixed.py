@@ -42,7 +42,7 @@ ROTATION = random_rotation(stream(5, "integers"), INTEGERS)
 
 
 def integer_quadratic(points: Matrix) -> Vector:
-    """An ill-conditioned quadratic (..., 5) -> (...), turned; its centre is no whole number."""
+    """An ill-conditioned quadratic (..., 5) -> (...), turned; its center is no whole number."""
     return np.asarray(np.sum(WEIGHTS * ((points - CENTRE) @ ROTATION.T) ** 2, axis=-1))
 
 
@@ -158,7 +158,7 @@ PROBLEMS = (
         0.21068706166467022,  # the least of all 21^5 points
         {"k0": 3, "k1": 18, "k2": 9, "k3": 9, "k4": 4},
         80,
-        "a quadratic of condition 1000 in five whole numbers, turned, its centre between them",
+        "a quadratic of condition 1000 in five whole numbers, turned, its center between them",
     ),
     Problem(
         "kernel_ridge",

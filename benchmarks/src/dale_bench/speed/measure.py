@@ -1,7 +1,7 @@
-"""Seconds and memory of a proposal, the floor that linear algebra sets, and seconds of an import.
+"""Seconds and cache of a proposal, the floor that linear algebra sets, and seconds of an import.
 
 Seconds are of the processor, of all threads of the process together: on a machine with other work on it they say more
-than the clock on the wall, which is kept beside them. Memory is what the process holds at its peak beyond what it held
+than the clock on the wall, which is kept beside them. Cache is what the process holds at its peak beyond what it held
 before it had seen an observation, after a small problem has loaded all that is loaded on first use.
 """
 
@@ -45,7 +45,7 @@ class Timing:
         d: Dimensions; 0 for an import.
         cpu: Seconds of the processor, one number for each repetition.
         wall: Seconds on the wall.
-        megabytes: Memory at the peak, in units of 10^6 bytes; None where it was not measured.
+        megabytes: Cache at the peak, in units of 10^6 bytes; None where it was not measured.
         versions: Of the software.
     """
 
@@ -71,9 +71,9 @@ class Timing:
 def time_asks(contender: str, n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCKS) -> Timing:
     """A proposal after n observations, each time in another run; meant for a process of its own."""
     _ask_once(contender, SMALL, min(d, 2), 0, clocks)
-    memory = PeakMemory()
+    cache = PeakMemory()
     times = [_ask_once(contender, n, d, seed, clocks) for seed in range(repeats)]
-    return _timing(contender, n, d, times, memory.megabytes())
+    return _timing(contender, n, d, times, cache.megabytes())
 
 
 def time_floor(n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCKS) -> Timing:
@@ -112,7 +112,7 @@ def time_imports(repeats: int) -> list[Timing]:
 
 
 class PeakMemory:
-    """Peak memory of this process since the object was made, beyond what was held then."""
+    """Peak cache of this process since the object was made, beyond what was held then."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -129,7 +129,7 @@ class PeakMemory:
 def _ask_once(contender: str, n: int, d: int, seed: int, clocks: tuple[Clock, Clock]) -> tuple[float, float]:
     with ASKS[contender](n, d, seed) as ask:
         elapsed = _elapsed(ask, clocks)
-    gc.collect()  # the next one begins with the memory of a fresh one
+    gc.collect()  # the next one begins with the cache of a fresh one
     return elapsed
 
 
@@ -156,7 +156,7 @@ def _fresh_import(statement: str, compiled: str) -> tuple[float, float]:
 
 
 def _resident(name: str) -> float | None:
-    """Bytes in memory, now (VmRSS) or at the peak (VmHWM), where the system tells; elsewhere the peak for both."""
+    """Bytes in cache, now (VmRSS) or at the peak (VmHWM), where the system tells; elsewhere the peak for both."""
     status = Path("/proc/self/status")
     if status.exists():
         # Not ru_maxrss: a process inherits that of the one that started it.

@@ -71,7 +71,7 @@ def _measured(key: tuple[str, int, int], repeats: int, run: Run) -> Timing | Non
     work: tuple[Any, ...] = (time_floor, n, d, repeats) if name == FLOOR else (time_asks, name, n, d, repeats)
     try:
         timing = run(*work)
-    except Exception as problem:  # whatever a peer's library may raise, the process that dies for memory included
+    except Exception as problem:  # whatever a peer's library may raise, the process that dies for cache included
         print(f"failed: {name}, n = {n}, d = {d}: {type(problem).__name__}: {problem}", file=sys.stderr)
         return None
     return replace(timing, versions=contender(name if name in PEERS else DALE).versions)

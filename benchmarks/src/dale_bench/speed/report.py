@@ -24,7 +24,7 @@ SHARE_D = 6
 GROWTH, GROWTH_FROM, GROWTH_TO = 16.0, 500, 2000
 JUMP = 3.0
 FLOORS, FLOOR_AT = 20.0, (2000, 6)
-SQUARES, FREE_MEGABYTES = 4, 100.0  # memory: so many n^2 doubles, and so much beside
+SQUARES, FREE_MEGABYTES = 4, 100.0  # cache: so many n^2 doubles, and so much beside
 IMPORT = 1.3
 DEARER = "ratios and verdicts take the dearer of dale's two: as it comes, and held to the global search"
 LABELS = {GLOBAL: "dale, global"}
@@ -32,7 +32,7 @@ LABELS = {GLOBAL: "dale, global"}
 Known = dict[tuple[str, int, int], Timing]
 
 
-class Verdict(NamedTuple):
+class CandidateStatus(NamedTuple):
     """Whether something is as it has to be.
 
     Attributes:
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
 
 
 def speed_table(timings: Sequence[Timing]) -> Table:
-    """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and memory."""
+    """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and cache."""
     known = _known(timings)
     peers = [p for p in PEERS if any(t.contender == p for t in timings)]
     header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "/ floor", "MB"]
@@ -73,7 +73,7 @@ def speed_table(timings: Sequence[Timing]) -> Table:
     return header, rows
 
 
-def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[Verdict]:
+def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[CandidateStatus]:
     """Each thing that has to be true of a proposal's cost, with what was measured."""
     known = _known(timings)
     return [
@@ -114,17 +114,17 @@ def write_figure(timings: Sequence[Timing], folder: Path) -> list[Path]:
     return [save(figure, folder / f"speed.{kind}") for kind in ("png", "svg")]
 
 
-def _share(known: Known, peer: str, share: int) -> Verdict:
+def _share(known: Known, peer: str, share: int) -> CandidateStatus:
     claim = f"n = 100, d = {SHARE_D}: at most 1/{share} of {label(peer)}"
     ours = [_dearer(known, n, SHARE_D) for n in AROUND_100]
     theirs = [known.get((peer, n, SHARE_D)) for n in AROUND_100]
     if None in ours or None in theirs:
-        return Verdict(claim, None, 1 / share)
+        return CandidateStatus(claim, None, 1 / share)
     a, b = (fmean(t.seconds for t in timings if t) for timings in (ours, theirs))
-    return Verdict(claim, a / b, 1 / share, f"1/{b / a:.3g}")
+    return CandidateStatus(claim, a / b, 1 / share, f"1/{b / a:.3g}")
 
 
-def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdict:
+def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> CandidateStatus:
     """How much longer a proposal takes at the larger n, in the dimension where that is most."""
     ratios = {}
     for d in dict.fromkeys(d for _, _, d in known):
@@ -132,37 +132,37 @@ def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdic
         if before and after:
             ratios[d] = after.seconds / before.seconds
     if not ratios:
-        return Verdict(claim, None, limit)
+        return CandidateStatus(claim, None, limit)
     worst = max(ratios, key=ratios.__getitem__)
-    return Verdict(claim, ratios[worst], limit, f"{ratios[worst]:.3g} times at most (d = {worst})")
+    return CandidateStatus(claim, ratios[worst], limit, f"{ratios[worst]:.3g} times at most (d = {worst})")
 
 
-def _above_floor(known: Known) -> Verdict:
+def _above_floor(known: Known) -> CandidateStatus:
     n, d = FLOOR_AT
     claim = f"n = {n}, d = {d}: within {FLOORS:g} times the floor"
     ours, floor = _dearer(known, n, d), known.get((FLOOR, n, d))
     if ours is None or floor is None:
-        return Verdict(claim, None, FLOORS)
+        return CandidateStatus(claim, None, FLOORS)
     ratio = ours.seconds / floor.seconds
-    return Verdict(claim, ratio, FLOORS, f"{ratio:.3g} times")
+    return CandidateStatus(claim, ratio, FLOORS, f"{ratio:.3g} times")
 
 
-def _memory(known: Known) -> Verdict:
+def _memory(known: Known) -> CandidateStatus:
     n, d = FLOOR_AT
     limit = SQUARES * n**2 * 8 / 1e6 + FREE_MEGABYTES
-    claim = f"n = {n}, d = {d}: memory within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
+    claim = f"n = {n}, d = {d}: cache within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
     ours = _megabytes(known, (DALE, GLOBAL), n, d)
-    return Verdict(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
+    return CandidateStatus(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
 
 
-def _import(imports: Sequence[Timing]) -> Verdict:
+def _import(imports: Sequence[Timing]) -> CandidateStatus:
     """By the best of all repetitions: an import is the same every time, and what comes on top is the machine."""
     claim = f"import dale: within {IMPORT:g} times that of numpy, scipy.optimize and scipy.linalg"
     best = {t.contender: min(t.cpu) for t in imports}
     if not best.keys() >= IMPORTS.keys():
-        return Verdict(claim, None, IMPORT)
+        return CandidateStatus(claim, None, IMPORT)
     ours, needed = (best[name] for name in IMPORTS)
-    return Verdict(claim, ours / needed, IMPORT, f"{ours / needed:.3g} times ({ours:.3g} s, {needed:.3g} s)")
+    return CandidateStatus(claim, ours / needed, IMPORT, f"{ours / needed:.3g} times ({ours:.3g} s, {needed:.3g} s)")
 
 
 def _known(timings: Sequence[Timing]) -> Known:

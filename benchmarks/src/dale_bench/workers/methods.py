@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Memory, Method, Proposal
+from dale.methods.base import Cache, Method, Proposal
 
 
 class Thought(NamedTuple):
@@ -24,10 +24,10 @@ class Thought(NamedTuple):
 class RandomPoints:
     """Points drawn evenly from the cube: what workers wait with it is due to everything but thinking."""
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """A random point."""
         point = generator(seed, history.n_asked).random(history.dimension)
-        return Proposal(point, Reason(Source.EXPLORE))
+        return Proposal(point, Reason(Source.SPACE_FILLING))
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Timed:
     method: Method
     thoughts: list[Thought] = field(default_factory=list, repr=False)
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """What the method proposes."""
         wall, cpu = time.perf_counter(), time.thread_time()
-        proposal = self.method.propose(history, seed, memory)
+        proposal = self.method.propose(history, seed, cache)
         self.thoughts.append(Thought(time.perf_counter() - wall, time.thread_time() - cpu, proposal.reason.source))
         return proposal

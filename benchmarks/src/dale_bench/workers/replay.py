@@ -1,7 +1,7 @@
 """Proposals over the history of a run once more, with nothing pending and with something.
 
 At n observations the method sees the first n trials of the run, told; and, where workers are at work, the next ones as
-pending beside them, their values not known. Both ways walk along the run with a memory of their own, as an optimizer
+pending beside them, their values not known. Both ways walk along the run with a cache of their own, as an optimizer
 does, and take turns, so that whatever else the machine does is shared fairly.
 """
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from dale.history.history import Ledger
 from dale.history.reason import Source
-from dale.history.trial import State, Trial
-from dale.methods.base import Memory, Method
+from dale.history.trial import Trial, TrialState
+from dale.methods.base import Cache, Method
 
 
 class Pair(NamedTuple):
@@ -30,7 +30,7 @@ class Walk:
 
     def __init__(self, method: Method, trials: Sequence[Trial], pending: int, seed: int) -> None:
         self._method, self._trials, self._ahead, self._seed = method, trials, pending, seed
-        self._ledger, self._memory = Ledger(len(trials[0].point)), Memory()
+        self._ledger, self._cache = Ledger(len(trials[0].point)), Cache()
         for trial in trials[:pending]:
             self._ledger.write(_pending(trial))
 
@@ -41,7 +41,7 @@ class Walk:
         self._ledger.write(self._trials[n - 1])
         history = self._ledger.history()
         begun = clock()
-        proposal = self._method.propose(history, self._seed, self._memory)
+        proposal = self._method.propose(history, self._seed, self._cache)
         return clock() - begun, proposal.reason.source
 
 
@@ -66,10 +66,10 @@ def replay(
     for n in range(1, len(trials) - pending + 1):
         serial, source = alone.step(n, clock)
         parallel, other_source = among_others.step(n, clock)
-        if Source.DESIGN not in (source, other_source):
+        if Source.INITIAL_DESIGN not in (source, other_source):
             pairs.append(Pair(serial, parallel))
     return pairs
 
 
 def _pending(trial: Trial) -> Trial:
-    return replace(trial, state=State.PENDING, value=None, noise=None, constraints=())
+    return replace(trial, state=TrialState.PENDING, value=None, noise=None, constraints=())

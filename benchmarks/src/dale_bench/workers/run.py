@@ -187,7 +187,7 @@ def _watched(noted: Sequence[Span], workers: int) -> dict[str, Any]:
 
 def _thought(method: Timed, noted: Sequence[Span]) -> dict[str, Any]:
     all_of_them = method.thoughts
-    late = [thought for thought in all_of_them if thought.source is not Source.DESIGN] or all_of_them
+    late = [thought for thought in all_of_them if thought.source is not Source.INITIAL_DESIGN] or all_of_them
     return {
         "proposal": float(np.median([t.wall for t in late])),
         "proposal_95": float(np.quantile([t.wall for t in late], 0.95)),

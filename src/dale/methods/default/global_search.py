@@ -10,44 +10,53 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.expected_improvement import climb, log_expected_improvement
+from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition
 from dale.acquisition.feasibility import Feasibility, weighted
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.methods.base import Proposal
-from dale.methods.default.trust_region import TrustRegions
-from dale.methods.initial_design import APART_PENDING
-from dale.models.base import Beliefs
+from dale.methods.default.trust_region import TrustRegionSet
+from dale.methods.initial_design import MIN_DISTANCE_PENDING
+from dale.models.base import PredictionDerivatives
 from dale.models.constraint_gp import fit_constraints
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.preprocessing import APART, POINT_GRAIN, THIN, VALUE_GRAIN, apart, merged, rounded, thinned
-from dale.models.transforms import Scale
+from dale.models.preprocessing import (
+    APART,
+    POINT_RESOLUTION,
+    THIN,
+    VALUE_RESOLUTION,
+    are_separated,
+    average_replicates,
+    quantize,
+    thin,
+)
+from dale.models.transforms import Standardize
 from dale.optim.multistart import CLIMBS, Box, Found, starting_points
-from dale.optim.projected_newton import Tolerance, descend
+from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Rounding
 
 if TYPE_CHECKING:
-    from dale.methods.default.method import GlobalLocal
+    from dale.methods.default.method import DefaultMethod
 
 FEWEST = 256  # observations that the model sees at least, however many points are pending
 MOST_PENDING = 128  # pending points that the model sees
 LEVELS = tuple(np.linspace(0, 1, 17))  # at which a coordinate that is not free is tried at the best observation
 SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
-TOP = Tolerance(slope=1e-6, gain=1e-10)  # of a climb; points are rounded anyway
+TOP = Tolerance(gtol=1e-6, ftol=1e-10)  # of a climb; points are rounded anyway
 
 
 @dataclass(frozen=True, eq=False)
-class Landscape:
-    """The global side at one proposal; it is the ``Situation`` that a length-scale policy looks at."""
+class GlobalSearch:
+    """The global side at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
 
-    method: GlobalLocal
+    method: DefaultMethod
     history: History
-    regions: TrustRegions
-    scale: Scale
+    regions: TrustRegionSet
+    scale: Standardize
     rng: np.random.Generator
     incumbent: int | None  # row of the best feasible observation
-    _seen: list[tuple[Posterior, Vector]] = field(init=False, default_factory=list)
+    _seen: list[tuple[GaussianProcess, Vector]] = field(init=False, default_factory=list)
 
     @property
     def previous(self) -> float | None:
@@ -75,7 +84,7 @@ class Landscape:
             starts = self.history.inputs.allowed_among(starts, incumbent, self.rng)
         starts = starts[~self.regions.inside(starts)]
         if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
-            starts = starts[apart(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
+            starts = starts[are_separated(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
         return starts
 
     @cached_property
@@ -90,7 +99,7 @@ class Landscape:
             return None
         told = self.history.told
         X, z = self.history.X[told], self.scale(self.history.y[told])
-        keep = thinned(X, z, THIN * math.sqrt(self.dimension), self.method.most)
+        keep = thin(X, z, THIN * math.sqrt(self.dimension), self.method.most)
         return Feasibility(fit_constraints(X[keep], self.history.constraints[told][keep], self._pending))
 
     @property
@@ -108,7 +117,7 @@ class Landscape:
         if self.incumbent is None or not self.history.constrained:
             return self._data[2]
         z = float(self.scale(self.history.y[self.incumbent]))
-        return math.log1p((z - best) / unit) if self.compressed else float(rounded(z, VALUE_GRAIN))
+        return math.log1p((z - best) / unit) if self.compressed else float(quantize(z, VALUE_RESOLUTION))
 
     @property
     def _seeks_feasible(self) -> bool:
@@ -121,15 +130,15 @@ class Landscape:
         told, best = self.history.told, self.best
         z = self.scale(self.history.y)
         worst = float(np.max(z[told]))
-        X, z = merged(self.history.X, np.where(told, z, worst), told)
+        X, z = average_replicates(self.history.X, np.where(told, z, worst), told)
         most = self.method.most
         most = max(most - len(self.history.pending), min(FEWEST, most))
-        keep = thinned(X, z, THIN * math.sqrt(self.dimension), most)
+        keep = thin(X, z, THIN * math.sqrt(self.dimension), most)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
         if self.method.compress and worst - median > SKEWED * (median - best) > 0:
-            return X, rounded(np.log1p((z - best) / (median - best)), VALUE_GRAIN), 0.0, median - best
-        return X, rounded(z, VALUE_GRAIN), float(rounded(best, VALUE_GRAIN)), 1.0
+            return X, quantize(np.log1p((z - best) / (median - best)), VALUE_RESOLUTION), 0.0, median - best
+        return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), 1.0
 
     @property
     def compressed(self) -> bool:
@@ -146,32 +155,34 @@ class Landscape:
         """Logarithm of what one unit of the acquisition is in standardised values; a probability's is 1."""
         if self._seeks_feasible:
             return 0.0
-        return math.log(self.unit) + (self.target if self.compressed else 0.0)  # slope of the way back at the target
+        return math.log(self.unit) + (self.target if self.compressed else 0.0)  # gradient of the way back at the target
 
-    def posterior(self, length_scale: float) -> Posterior:
+    def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model: its mean and variance are those of the values, whatever the length-scale."""
         X, v, _, _ = self._data
         prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
-        return Posterior.fit(SquaredExponential(length_scale), X, v, prior)
+        return GaussianProcess.fit(SquaredExponential(length_scale), X, v, prior)
 
-    def with_pending(self, posterior: Posterior) -> Posterior:
+    def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
         """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
         pending = self._pending
         if len(pending) == 0:
             return posterior
         X, v, target, _ = self._data
         believed = np.clip(posterior.predict(pending).mean, target, np.max(v))
-        return Posterior.fit(posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior)
+        return GaussianProcess.fit(
+            posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior
+        )
 
     def standardised(self, prior: Prior) -> Prior:
         """A mean and variance of the objective's values, in units of the model."""
-        return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.back_length(1.0) ** 2)
+        return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.inverse_scale(1.0) ** 2)
 
-    def promise(self, posterior: Posterior) -> float:
+    def promise(self, posterior: GaussianProcess) -> float:
         """Logarithm of the best acquisition among the starting points: enough for a comparison."""
         return float(np.max(self._levels(posterior), initial=-math.inf))
 
-    def _levels(self, posterior: Posterior) -> Vector:
+    def _levels(self, posterior: GaussianProcess) -> Vector:
         """Log EI at the starting points, (m,); remembered, for it is asked for again and again."""
         for model, levels in self._seen:
             if model is posterior:
@@ -189,15 +200,15 @@ class Landscape:
         """Log probability that the starting points are feasible, (m,)."""
         return np.zeros(0) if self.feasibility is None else self.feasibility.log_probability(self.starts)
 
-    def _predict(self, posterior: Posterior, A: Matrix) -> tuple[Vector, Vector]:
-        """Mean and spread at points (m, d), as the acquisition function takes them."""
+    def _predict(self, posterior: GaussianProcess, A: Matrix) -> tuple[Vector, Vector]:
+        """Mean and std at points (m, d), as the acquisition function takes them."""
         return posterior.predict(A)
 
-    def _believe(self, posterior: Posterior, A: Matrix) -> Beliefs:
+    def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
         """The same with derivatives."""
-        return posterior.predict_with_curvatures(A)
+        return posterior.derivatives(A)
 
-    def search(self, posterior: Posterior) -> Found | None:
+    def search(self, posterior: GaussianProcess) -> Found | None:
         """The best allowed point of the acquisition function: the best starting points climbed from together."""
         level = self._levels(posterior)
         order = np.argsort(-level, kind="stable")[: 2 * CLIMBS]
@@ -218,41 +229,45 @@ class Landscape:
         return best
 
     def _climbed(
-        self, posterior: Posterior, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
+        self, posterior: GaussianProcess, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
     ) -> tuple[Matrix, Vector]:
         believe, inputs = partial(self._believe, posterior), self.history.inputs
         if not self.history.constrained:
-            return climb(believe, self.target, starts, lower, upper, tolerance=TOP)
+            return maximize_acquisition(believe, self.target, starts, lower, upper, tolerance=TOP)
         below = weighted(None if self._seeks_feasible else believe, self.target, self.feasibility)
-        tops, losses = descend(below, starts, lower, upper, tolerance=TOP)
+        tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=TOP)
         if inputs is not None:
             tops, losses = inputs.walked_back(below, tops, losses, starts, lower, upper)
         return tops, -losses
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
-        new = ~self.regions.inside(A) & apart(A, self.history.X, APART) & apart(A, self.history.pending, APART_PENDING)
+        new = (
+            ~self.regions.inside(A)
+            & are_separated(A, self.history.X, APART)
+            & are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+        )
         if self.history.inputs is not None:
             new[new] = self.history.inputs.allowed(A[new])
         return new
 
-    def proposal(self, found: Found, posterior: Posterior) -> Proposal:
+    def proposal(self, found: Found, posterior: GaussianProcess) -> Proposal:
         """The best point of the global model."""
-        mean, spread = (float(v[0]) for v in posterior.predict(found.x[None, :]))
-        stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # slope of the way back
+        mean, std = (float(v[0]) for v in posterior.predict(found.x[None, :]))
+        stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # gradient of the way back
         reason = Reason(
             Source.GLOBAL,
             acquisition=None if self._seeks_feasible else self._back_promise(found.value),
-            mean=self.scale.back(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
-            spread=self.scale.back_length(stretch * spread),
+            mean=self.scale.inverse(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
+            std=self.scale.inverse_scale(stretch * std),
         )
-        coarse = rounded(found.x, POINT_GRAIN)
+        coarse = quantize(found.x, POINT_RESOLUTION)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
     def _back_promise(self, level: float) -> float:
         """Expected improvement in units of the objective, from log EI of the model."""
-        slope = math.exp(self.target) if self.compressed else 1.0
-        return self.scale.back_length(math.exp(level) * self.unit * slope)
+        gradient = math.exp(self.target) if self.compressed else 1.0
+        return self.scale.inverse_scale(math.exp(level) * self.unit * gradient)
 
 
 def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:

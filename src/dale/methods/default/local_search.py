@@ -13,41 +13,41 @@ from dale._arrays import Matrix, Vector
 from dale.acquisition.feasibility import violations
 from dale.history.history import History
 from dale.history.minima import NOTHING
-from dale.history.reason import ClosedRegion, LocalStep, Reason, Source
-from dale.history.trial import State
+from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.trial import TrialState
 from dale.methods.base import Proposal
 from dale.methods.default.constrained_step import step_within
 from dale.methods.default.local_step import LocalModel, Step
-from dale.methods.default.trust_region import LEAST_BALL, LEAST_RADIUS, TrustRegion, TrustRegions, closing_radius
-from dale.methods.initial_design import APART_FAILED, APART_PENDING
+from dale.methods.default.trust_region import LEAST_BALL, LEAST_RADIUS, TrustRegion, TrustRegionSet, closing_radius
+from dale.methods.initial_design import MIN_DISTANCE_FAILED, MIN_DISTANCE_PENDING
 from dale.models.constraint_gp import units_of
 from dale.models.ellipsoid import Ball
-from dale.models.preprocessing import apart
-from dale.models.transforms import Scale
+from dale.models.preprocessing import are_separated
+from dale.models.transforms import Standardize
 
 if TYPE_CHECKING:
-    from dale.methods.default.method import GlobalLocal
+    from dale.methods.default.method import DefaultMethod
 
 RIVALS = 3  # other settings of the options whose best observations may be stepped from
 SAME_POINT = 1e-11
 
 
 @dataclass(eq=False)
-class Valleys:
+class LocalSearch:
     """The local side at one proposal."""
 
-    method: GlobalLocal
+    method: DefaultMethod
     history: History
-    regions: TrustRegions
+    regions: TrustRegionSet
     failed: Matrix  # where evaluations gave no value, (m, d)
     noisy: bool  # though too little for a model of the noise: nothing converges
     rng: np.random.Generator
     closed: list[ClosedRegion] = field(default_factory=list)  # by this proposal
 
     @cached_property
-    def scale(self) -> Scale:
+    def scale(self) -> Standardize:
         """Standardises the values."""
-        return Scale.of(self.history.y[self.history.told])
+        return Standardize.of(self.history.y[self.history.told])
 
     @cached_property
     def X(self) -> Matrix:
@@ -183,8 +183,8 @@ class Valleys:
         """Whether a step is in no closed ball, and apart from failures and from what is being evaluated."""
         pending = self.history.pending
         return bool(
-            apart(point[None, :], self.failed, min(APART_FAILED, radius / 8))[0]
-            and apart(point[None, :], pending, APART_PENDING)[0]
+            are_separated(point[None, :], self.failed, min(MIN_DISTANCE_FAILED, radius / 8))[0]
+            and are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0]
             and not self.regions.inside(point[None, :])[0]
         )
 
@@ -194,21 +194,21 @@ class Valleys:
     def _others(self, i: int) -> int:
         """Steps of the region around observation i that are being evaluated."""
         region, trials = self.regions.around(self.X[i]), self.history.trials
-        steps = (t.reason.step for t in trials if t.state is State.PENDING)
-        return sum(region.reaches(trials[step.centre].point) for step in steps if step is not None)
+        steps = (t.reason.step for t in trials if t.state is TrialState.PENDING)
+        return sum(region.reaches(trials[step.center].point) for step in steps if step is not None)
 
     def proposal(self, i: int, step: Step) -> Proposal:
         """The step, with its reason."""
         reason = Reason(
-            Source.REGION,
-            acquisition=self.scale.back_length(math.exp(step.promise)) if step.drop is None else None,
-            mean=self.scale.lowest + self.scale.back_length(float(self.z[i]) + step.mean),
-            spread=self.scale.back_length(step.spread),
-            step=LocalStep(
-                centre=self._trial(i),
+            Source.LOCAL,
+            acquisition=self.scale.inverse_scale(math.exp(step.promise)) if step.drop is None else None,
+            mean=self.scale.lowest + self.scale.inverse_scale(float(self.z[i]) + step.mean),
+            std=self.scale.inverse_scale(step.std),
+            step=TrustRegionStep(
+                center=self._trial(i),
                 radius=step.model.radius,
                 length=float(np.max(np.abs(step.z))),
-                decrease=self.scale.back_length(-step.mean) if step.drop is None else step.drop,
+                decrease=self.scale.inverse_scale(-step.mean) if step.drop is None else step.drop,
                 others=self._others(i),
                 units=() if step.drop is None else tuple(self.units.tolist()),
             ),

@@ -30,18 +30,18 @@ from itertools import islice
 from typing import ClassVar
 
 from dale.history.history import History
-from dale.history.noise import Noise
-from dale.history.outliers import MAX_OBSERVATIONS, believable
+from dale.history.noise import NoiseEstimate
+from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
 from dale.history.reason import Source
 from dale.history.seeding import generator
-from dale.methods.base import Memory, Proposal
-from dale.methods.default.global_search import Landscape
-from dale.methods.default.local_search import Valleys
+from dale.methods.base import Cache, Proposal
+from dale.methods.default.global_search import GlobalSearch
+from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.local_step import LocalModel, Step
-from dale.methods.default.noisy_search import NoisyLandscape
-from dale.methods.default.replicate import probe, without_probe
-from dale.methods.default.trust_region import LifeOfRegions
-from dale.methods.initial_design import before_a_model, explore
+from dale.methods.default.noisy_search import NoisySearch
+from dale.methods.default.replicate import propose_replicate, without_replicate
+from dale.methods.default.trust_region import RegionReplay
+from dale.methods.initial_design import initial_proposal, space_filling_proposal
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 
 INITIAL = 3
@@ -52,7 +52,7 @@ TURNS = 3  # one of so many is global while local steps promise little
 
 
 @dataclass(frozen=True)
-class GlobalLocal:
+class DefaultMethod:
     """Settings; an ablation changes one at a time.
 
     Attributes:
@@ -66,7 +66,7 @@ class GlobalLocal:
         most: Observations that the global model sees at most.
     """
 
-    length_scale: AlphaRatio = AlphaRatio(initial=0.35, most_surprise=4.0)  # noqa: RUF009 (frozen)
+    length_scale: AlphaRatio = AlphaRatio(initial=0.35, max_variance_ratio=4.0)  # noqa: RUF009 (frozen)
     local: LocalModel | None = LocalModel()  # noqa: RUF009
     initial: int = INITIAL
     opening: int = OPENING
@@ -76,27 +76,27 @@ class GlobalLocal:
     most: int = MAX_OBSERVATIONS
     takes_constraints: ClassVar[bool] = True
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point of the unit cube."""
-        first = before_a_model(history, self.initial, seed)
+        first = initial_proposal(history, self.initial, seed)
         if first is not None:
             return first
         rng = generator(seed, history.n_asked)
         failed = history.X[~history.told]
-        history = believable(history, self.most)
-        noise = Noise.of(history)
+        history = remove_outliers(history, self.most)
+        noise = NoiseEstimate.of(history)
         if noise.modelled:
-            return NoisyLandscape.of(self, history, noise, rng).best_of_all()
-        history = without_probe(history)
+            return NoisySearch.of(self, history, noise, rng).best_of_all()
+        history = without_replicate(history)
         patience = self.local.patience if self.local else 1
-        regions = memory.of(LifeOfRegions).now(history.trials, patience)
-        valleys = Valleys(self, history, regions, failed, noise.level > 0, rng)
-        doubt = probe(history, valleys.best, regions.around(valleys.X[valleys.best]).failures)
-        if doubt is not None:
-            return doubt
+        regions = cache.of(RegionReplay).now(history.trials, patience)
+        valleys = LocalSearch(self, history, regions, failed, noise.level > 0, rng)
+        replicate = propose_replicate(history, valleys.best, regions.around(valleys.X[valleys.best]).failures)
+        if replicate is not None:
+            return replicate
         local = valleys.at_the_best()
-        landscape = Landscape(self, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
-        decision = self.length_scale.decide(landscape)
+        landscape = GlobalSearch(self, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
+        decision = self.length_scale.choose(landscape)
         posterior = landscape.with_pending(decision.posterior)
         promised = landscape.promise(posterior) + landscape.log_unit
         rival = valleys.best_rival() if len(history.X) >= self.opening * history.n_parameters else None
@@ -113,7 +113,7 @@ class GlobalLocal:
             proposal = valleys.proposal(*local)
         else:
             found = landscape.search(posterior)
-            proposal = explore(history, rng) if found is None else landscape.proposal(found, posterior)
+            proposal = space_filling_proposal(history, rng) if found is None else landscape.proposal(found, posterior)
         return Proposal(
             proposal.point,
             replace(
@@ -134,4 +134,4 @@ class GlobalLocal:
         if step.certain or step.promise >= promised + math.log(self.keep_on):
             return True
         last = islice((t for t in reversed(history.trials) if not t.retry), TURNS - 1)
-        return any(t.reason.source is not Source.REGION for t in last)
+        return any(t.reason.source is not Source.LOCAL for t in last)

@@ -1,6 +1,6 @@
 """The life of the Taylor regions: opened, moved, grown, shrunk, closed. A pure function of the trials.
 
-A region is a centre (the best observation around) and a radius D, half the side of the box in which its model is
+A region is a center (the best observation around) and a radius D, half the side of the box in which its model is
 believed. Each step of the model is judged by what came of it, r = actual / predicted decrease:
 
     r > 1/2 and the step went to the face of the box   D doubles, up to a half
@@ -11,11 +11,11 @@ believed. Each step of the model is judged by what came of it, r = actual / pred
 Steps that were asked while others of the same region were being evaluated are no better informed than those: m of them
 together fail as one does.
 
-Where there are black-box constraints, a step from a feasible centre to a point that is not feasible is a failure. While
+Where there are black-box constraints, a step from a feasible center to a point that is not feasible is a failure. While
 nothing is feasible, the decrease is that of the violation.
 
 It moves with the best observation as long as that is within two radii. When its model promises nothing more it is
-closed: a ball around its centre, which neither side enters.
+closed: a ball around its center, which neither side enters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.reason import LocalStep
-from dale.history.trial import State, Trial, actual_reduction
+from dale.history.reason import TrustRegionStep
+from dale.history.trial import Trial, TrialState, actual_reduction
 from dale.models.ellipsoid import Ball
 from dale.models.taylor import TaylorModel
 
@@ -48,22 +48,22 @@ class TrustRegion:
     """An open region.
 
     Attributes:
-        centre: Its middle, (d,).
+        center: Its middle, (d,).
         radius: D.
         failures: In a row; a step beside m others of the region is one part in m + 1 of a failure.
         confirmed: Whether a step of its model has come out as predicted.
     """
 
-    centre: Vector
+    center: Vector
     radius: float = FIRST_RADIUS
     failures: float = 0.0
     confirmed: bool = False
 
     def reaches(self, point: Vector) -> bool:
         """Whether it moves with the best observation to this point."""
-        return bool(np.max(np.abs(point - self.centre)) <= REACH * self.radius)
+        return bool(np.max(np.abs(point - self.center)) <= REACH * self.radius)
 
-    def after(self, step: LocalStep, decrease: float, patience: int = PATIENCE) -> TrustRegion:
+    def after(self, step: TrustRegionStep, decrease: float, patience: int = PATIENCE) -> TrustRegion:
         """The region once a step has been evaluated."""
         r = decrease / step.decrease if step.decrease > 0 else (1.0 if decrease > 0 else -1.0)
         confirmed = self.confirmed or r > GOOD
@@ -79,7 +79,7 @@ class TrustRegion:
 
 
 @dataclass(frozen=True)
-class TrustRegions:
+class TrustRegionSet:
     """All regions of a run.
 
     Attributes:
@@ -91,32 +91,32 @@ class TrustRegions:
     closed: tuple[Ball, ...] = ()
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
+    def of(cls, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
         """What the steps of all trials, in the order of their ids, have made of the regions."""
         regions = cls()
         for trial in trials:
             regions = regions.after(trial, trials, patience)
         return regions
 
-    def after(self, trial: Trial, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
+    def after(self, trial: Trial, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
         """What one more of the trials makes of them."""
         regions = self
         for closing in trial.reason.closed:
-            regions = regions.without(Ball(trials[closing.centre].point, closing.radius))
+            regions = regions.without(Ball(trials[closing.center].point, closing.radius))
         if trial.reason.step is not None:
-            regions = regions._stepped(trial, trials[trial.reason.step.centre], trial.reason.step, patience)
+            regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, patience)
         return regions
 
-    def around(self, centre: Vector, first_radius: float = FIRST_RADIUS) -> TrustRegion:
-        """The region that has come to this centre, or a new one."""
+    def around(self, center: Vector, first_radius: float = FIRST_RADIUS) -> TrustRegion:
+        """The region that has come to this center, or a new one."""
         for region in reversed(self.open):
-            if region.reaches(centre):
-                return replace(region, centre=centre)
-        return TrustRegion(centre, first_radius)
+            if region.reaches(center):
+                return replace(region, center=center)
+        return TrustRegion(center, first_radius)
 
-    def without(self, ball: Ball) -> TrustRegions:
-        """With one more closed ball, in place of the region around its centre."""
-        return TrustRegions(tuple(r for r in self.open if not r.reaches(ball.centre)), (*self.closed, ball))
+    def without(self, ball: Ball) -> TrustRegionSet:
+        """With one more closed ball, in place of the region around its center."""
+        return TrustRegionSet(tuple(r for r in self.open if not r.reaches(ball.center)), (*self.closed, ball))
 
     def inside(self, points: Matrix) -> np.ndarray:
         """Which of the points (m, d) are in a closed ball."""
@@ -125,24 +125,24 @@ class TrustRegions:
             inside |= ball.contains(points)
         return inside
 
-    def _stepped(self, trial: Trial, centre: Trial, step: LocalStep, patience: int) -> TrustRegions:
-        before = self.around(centre.point)
+    def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, patience: int) -> TrustRegionSet:
+        before = self.around(center.point)
         region = replace(before, radius=step.radius)
-        if trial.state is not State.PENDING and not trial.retry:  # what the machine failed tells nothing
-            region = region.after(step, actual_reduction(step, centre, trial), patience)
-        others = tuple(r for r in self.open if not r.reaches(centre.point))
-        return TrustRegions((*others, region), self.closed)
+        if trial.state is not TrialState.PENDING and not trial.retry:  # what the machine failed tells nothing
+            region = region.after(step, actual_reduction(step, center, trial), patience)
+        others = tuple(r for r in self.open if not r.reaches(center.point))
+        return TrustRegionSet((*others, region), self.closed)
 
 
-class LifeOfRegions:
-    """``TrustRegions.of``, remembering what came of the trials that have not changed since."""
+class RegionReplay:
+    """``TrustRegionSet.of``, remembering what came of the trials that have not changed since."""
 
     def __init__(self) -> None:
         self._trials: Sequence[Trial] = ()
         self._patience = PATIENCE
-        self._after = [TrustRegions()]  # after none, ``STRIDE``, twice as many trials, ...
+        self._after = [TrustRegionSet()]  # after none, ``STRIDE``, twice as many trials, ...
 
-    def now(self, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegions:
+    def now(self, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
         """The regions after all trials."""
         same = 0
         if patience == self._patience:
@@ -166,7 +166,7 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
     most = min(max(model.rho / 2, LEAST_BALL), LARGEST_BALL)
     if not region.confirmed:
         return min(2 * region.radius, most)
-    Z = (X - model.centre) / model.radius
+    Z = (X - model.center) / model.radius
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")
     rise = y[nearest_first] - model.value

@@ -5,15 +5,15 @@ from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.floor import length_scale_floor
 from dale.methods.length_scale.leave_one_out import LeaveOneOut
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
-from dale.methods.length_scale.policy import Decision, LengthScalePolicy, Situation
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, LengthScalePolicy
 
 __all__ = [
     "AlphaRatio",
-    "Decision",
     "Fixed",
     "LeaveOneOut",
+    "LengthScaleChoice",
+    "LengthScaleContext",
     "LengthScalePolicy",
     "MaximumLikelihood",
-    "Situation",
     "length_scale_floor",
 ]

@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass
 
 from dale.methods.length_scale.floor import MIN_CORRELATION, length_scale_floor
-from dale.methods.length_scale.policy import Decision, Situation
-from dale.models.gaussian_process import Posterior, closed_form_prior
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext
+from dale.models.gaussian_process import GaussianProcess, maximum_likelihood_prior
 
 
 @dataclass(frozen=True)
@@ -28,41 +28,41 @@ class AlphaRatio:
         initial: l_1; the paper does not say, the cube's side is ours.
         threshold: alpha-bar_r.
         min_correlation: c-bar of the floor.
-        most_surprise: How many times the variance in use the maximum-likelihood variance may be before the length-scale
+        max_variance_ratio: How many times the variance in use the maximum-likelihood variance may be before the length-scale
             is too large for the data, whatever it promises, and is cooled down at once; None (the paper): any number.
     """
 
     initial: float = 1.0
     threshold: float = 1.5  # Sec. 4
     min_correlation: float = MIN_CORRELATION
-    most_surprise: float | None = None
+    max_variance_ratio: float | None = None
 
-    def decide(self, situation: Situation) -> Decision:
+    def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Keep the length-scale or halve it; first make it fit the data, if surprise matters."""
-        l_old = situation.previous or self.initial
-        l_floor = length_scale_floor(situation.n, situation.dimension, self.min_correlation)  # line 2
-        old = situation.posterior(l_old)
-        surprised = False
-        while self._surprised(old) and l_old / math.sqrt(2) > l_floor:
-            l_old, surprised = l_old / math.sqrt(2), True
-            old = situation.posterior(l_old)
+        l_old = context.previous or self.initial
+        l_floor = length_scale_floor(context.n, context.dimension, self.min_correlation)  # line 2
+        old = context.posterior(l_old)
+        mismatch = False
+        while self._variance_mismatch(old) and l_old / math.sqrt(2) > l_floor:
+            l_old, mismatch = l_old / math.sqrt(2), True
+            old = context.posterior(l_old)
         l_new = max(l_old / 2, l_floor)  # line 3
         if not l_new < l_old:
-            return Decision(l_old, old, cooled=surprised)
-        new = situation.posterior(l_new)
+            return LengthScaleChoice(l_old, old, cooled=mismatch)
+        new = context.posterior(l_new)
         log_ratio = log_alpha_ratio(
-            situation.promise(new.with_prior(old.prior)),  # line 4
-            situation.promise(old),
+            context.promise(new.with_prior(old.prior)),  # line 4
+            context.promise(old),
         )  # line 5
         if log_ratio is not None and log_ratio > math.log(self.threshold):  # line 6
-            return Decision(l_new, new, log_ratio, cooled=True)  # line 7
-        return Decision(l_old, old, log_ratio, cooled=surprised)  # line 9
+            return LengthScaleChoice(l_new, new, log_ratio, cooled=True)  # line 7
+        return LengthScaleChoice(l_old, old, log_ratio, cooled=mismatch)  # line 9
 
-    def _surprised(self, posterior: Posterior) -> bool:
-        if self.most_surprise is None:
+    def _variance_mismatch(self, posterior: GaussianProcess) -> bool:
+        if self.max_variance_ratio is None:
             return False
-        likely = closed_form_prior(posterior.factor, posterior.values).variance
-        return likely > self.most_surprise * posterior.prior.variance
+        likely = maximum_likelihood_prior(posterior.factor, posterior.values).variance
+        return likely > self.max_variance_ratio * posterior.prior.variance
 
 
 def log_alpha_ratio(log_new: float, log_old: float) -> float | None:

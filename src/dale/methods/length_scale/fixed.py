@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dale.methods.length_scale.policy import Decision, Situation
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext
 from dale.models.gaussian_process import Prior
 from dale.models.kernels.base import check_length_scale
 
@@ -22,9 +22,9 @@ class Fixed:
     def __post_init__(self) -> None:
         check_length_scale(self.length_scale)
 
-    def decide(self, situation: Situation) -> Decision:
+    def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """The given length-scale."""
-        posterior = situation.posterior(self.length_scale)
+        posterior = context.posterior(self.length_scale)
         if self.prior is not None:
-            posterior = posterior.with_prior(situation.standardised(self.prior))
-        return Decision(self.length_scale, posterior)
+            posterior = posterior.with_prior(context.standardised(self.prior))
+        return LengthScaleChoice(self.length_scale, posterior)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dale.methods.length_scale.policy import Decision, Situation
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext
 from dale.models.likelihood import GRID, best_of, log_leave_one_out_density
 
 
@@ -14,8 +14,8 @@ class LeaveOneOut:
 
     grid: tuple[float, ...] = GRID
 
-    def decide(self, situation: Situation) -> Decision:
+    def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Maximise the log leave-one-out density over the grid."""
-        posteriors = [situation.posterior(l) for l in self.grid]
+        posteriors = [context.posterior(l) for l in self.grid]
         i = best_of(np.array([log_leave_one_out_density(p) for p in posteriors]))
-        return Decision(self.grid[i], posteriors[i])
+        return LengthScaleChoice(self.grid[i], posteriors[i])

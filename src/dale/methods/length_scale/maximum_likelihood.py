@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dale.methods.length_scale.policy import Decision, Situation
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 
 
@@ -15,11 +15,11 @@ class MaximumLikelihood:
 
     grid: tuple[float, ...] = GRID[::3]
 
-    def decide(self, situation: Situation) -> Decision:
+    def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Maximise log p(y | l), mean and variance being closed forms."""
 
         def misfit(log_l: float) -> float:
-            return -log_marginal_likelihood(situation.posterior(float(np.exp(log_l))))
+            return -log_marginal_likelihood(context.posterior(float(np.exp(log_l))))
 
         log_grid = np.log(self.grid)
         scores = -np.array([misfit(log_l) for log_l in log_grid])
@@ -28,4 +28,4 @@ class MaximumLikelihood:
         polished = minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 1e-3})
         log_l = float(polished.x) if -polished.fun > scores[i] else float(log_grid[i])
         length_scale = float(np.exp(log_l))
-        return Decision(length_scale, situation.posterior(length_scale))
+        return LengthScaleChoice(length_scale, context.posterior(length_scale))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from dale.models.gaussian_process import Posterior, Prior
+from dale.models.gaussian_process import GaussianProcess, Prior
 
 
-class Situation(Protocol):
+class LengthScaleContext(Protocol):
     """What a policy may look at before a proposal."""
 
     @property
@@ -26,7 +26,7 @@ class Situation(Protocol):
         """Number of coordinates."""
         ...
 
-    def posterior(self, length_scale: float) -> Posterior:
+    def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model with this length-scale and its maximum-likelihood mean and variance."""
         ...
 
@@ -34,17 +34,17 @@ class Situation(Protocol):
         """A mean and variance of the objective's values, in units of the model."""
         ...
 
-    def promise(self, posterior: Posterior) -> float:
+    def promise(self, posterior: GaussianProcess) -> float:
         """Logarithm of the best acquisition under a model, from the same starting points each time."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class LengthScaleChoice:
     """The length-scale to use, and the model that has it."""
 
     length_scale: float
-    posterior: Posterior
+    posterior: GaussianProcess
     log_alpha_ratio: float | None = None
     cooled: bool = False
 
@@ -52,6 +52,6 @@ class Decision:
 class LengthScalePolicy(Protocol):
     """Line 6 of Alg. 1 for the length-scale."""
 
-    def decide(self, situation: Situation) -> Decision:
+    def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Choose the length-scale of the next proposal."""
         ...

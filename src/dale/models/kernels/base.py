@@ -29,15 +29,15 @@ class StationaryKernel(Kernel, Protocol):
         """Distance over which the correlation falls."""
         ...
 
-    def slope(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
+    def gradient(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
         """d k(x, b_j) / d x for one point x (d,), given k (n,) = k(x, B): (n, d)."""
         ...
 
-    def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
-        """``slope`` at points A (m, d), given k (m, n) = k(A, B): (m, n, d)."""
+    def gradients(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
+        """``gradient`` at points A (m, d), given k (m, n) = k(A, B): (m, n, d)."""
         ...
 
-    def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
+    def hessians(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
         """Second derivatives of sum_j w_j k(a, b_j) at points A (m, d), weights (n,) or (m, n): (m, d, d)."""
         ...
 

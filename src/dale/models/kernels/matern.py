@@ -28,18 +28,18 @@ class Matern52:
         """Ones (m,)."""
         return np.ones(len(A))
 
-    def slope(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
+    def gradient(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
         """-(5/3) (1 + s) exp(-s) (x - b) / l^2, (n, d): smooth at s = 0, for dk/ds has a factor s."""
         step = (x - B) / np.asarray(self.length_scale)
         s = math.sqrt(5) * np.linalg.norm(step, axis=1)
         return -(5 / 3) * ((1 + s) * np.exp(-s))[:, None] * step / np.asarray(self.length_scale)
 
-    def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
-        """``slope`` at points A (m, d), given k (m, n): (m, n, d)."""
-        rows = [self.slope(a, B, k_a) for a, k_a in zip(A, k, strict=True)]
+    def gradients(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
+        """``gradient`` at points A (m, d), given k (m, n): (m, n, d)."""
+        rows = [self.gradient(a, B, k_a) for a, k_a in zip(A, k, strict=True)]
         return np.array(rows).reshape(len(A), *B.shape)
 
-    def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
+    def hessians(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
         """Sum of w (5/3) exp(-s) (5 (a - b) (a - b)' / l^4 - (1 + s) I / l^2), (m, d, d)."""
         l = np.asarray(self.length_scale, dtype=float)
         steps = (A[:, None, :] - B) / l

@@ -26,15 +26,15 @@ class SquaredExponential:
         """Ones (m,)."""
         return np.ones(len(A))
 
-    def slope(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
+    def gradient(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
         """-k (x - b) / l^2, (n, d)."""
         return -k[:, None] * (x - B) / np.square(self.length_scale)
 
-    def slopes(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
-        """``slope`` at points A (m, d), given k (m, n): (m, n, d)."""
+    def gradients(self, A: Matrix, B: Matrix, k: Matrix) -> np.ndarray:
+        """``gradient`` at points A (m, d), given k (m, n): (m, n, d)."""
         return -k[:, :, None] * self._steps(A, B)
 
-    def curvatures(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
+    def hessians(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
         """Sum of w k ((a - b) (a - b)' / l^4 - I / l^2), (m, d, d)."""
         steps, w = self._steps(A, B), weights * k
         bend = np.eye(A.shape[1]) / np.square(self.length_scale)
