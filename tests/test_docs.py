@@ -19,7 +19,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 
 def named_tests(page):
     """(path, names) of everything of the form tests/some/test_file.py::Class::test."""
-    found = re.findall(r"(tests/[\w/]+\.py)((?:::\w+)*)", page.read_text(encoding="utf-8"))
+    found = re.findall(r"((?:benchmarks/)?tests/[\w/]+\.py)((?:::\w+)*)", page.read_text(encoding="utf-8"))
     return [(path, tuple(names.split("::")[1:])) for path, names in found]
 
 

@@ -49,7 +49,7 @@ class TestNames:
 
     def test_the_functions_exist_and_neither_center_nor_axes_help(self):
         assert len(set(ABLATION_FUNCTIONS)) == len(ABLATION_FUNCTIONS) >= 12
-        assert not any(get(name).centerd for name in ABLATION_FUNCTIONS)
+        assert not any(get(name).centered for name in ABLATION_FUNCTIONS)
         assert {get(name).smooth for name in ABLATION_FUNCTIONS} == {True, False}
 
 

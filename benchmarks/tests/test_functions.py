@@ -144,10 +144,10 @@ class TestFunction:
         with pytest.raises(ValueError, match=r"branin takes a point of 2 coordinates, got shape \(3,\)"):
             get("branin").fun(np.zeros(3))
 
-    def test_centerd_names_those_that_a_box_center_solves(self):
-        centerd = {name for name in FAST if get(name).centerd}
-        assert centerd == {name for name in FAST if name.startswith(("quad", "exp", "griewank", "rastrigin"))}
-        assert not any(get(f"{name}:moved").centerd for name in FAST)
+    def test_centered_names_those_that_a_box_center_solves(self):
+        centered = {name for name in FAST if get(name).centered}
+        assert centered == {name for name in FAST if name.startswith(("quad", "exp", "griewank", "rastrigin"))}
+        assert not any(get(f"{name}:moved").centered for name in FAST)
 
     @pytest.mark.parametrize(("name", "condition"), [("ellipsoid3", 1e6), ("ellipsoid3_1e4", 1e4)])
     def test_the_condition_of_an_ellipsoid(self, name, condition):

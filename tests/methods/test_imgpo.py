@@ -47,7 +47,7 @@ def feed(search, fun, n):
 # --- what it reaches
 
 
-def test_the_centerd_quadratic_is_solved_at_once():
+def test_the_centered_quadratic_is_solved_at_once():
     function = get("quad2")
     optimizer = run(function.fun, function.bounds, 1)
     assert optimizer.best.value == function.minimum

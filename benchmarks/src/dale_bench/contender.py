@@ -78,7 +78,7 @@ class Contender:
         peer: Whether it is somebody else's software.
         modules: What has to be importable.
         distributions: Whose versions are recorded with each run.
-        starts_at_center: Whether the box center is among its first points, worth an unfair lot on centerd functions.
+        starts_at_center: Whether the box center is among its first points, worth an unfair lot on centered functions.
     """
 
     name: str

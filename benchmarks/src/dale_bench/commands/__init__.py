@@ -211,7 +211,7 @@ def _comparison(curves: Any, functions: str, methods: str) -> Any:
 
 def _unfair(function: str, method: str) -> bool:
     contender = CONTENDERS.get(method)
-    return contender is not None and contender.starts_at_center and get(function, 0).centerd
+    return contender is not None and contender.starts_at_center and get(function, 0).centered
 
 
 def _functions(text: str) -> list[str]:

@@ -95,7 +95,7 @@ class Function:
         return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
 
     @property
-    def centerd(self) -> bool:
+    def centered(self) -> bool:
         """Whether the box center attains the minimum: methods that begin there deserve no praise for it."""
         return bool(self.true((self.lower + self.upper) / 2) <= self.minimum + 1e-12 * (1 + abs(self.minimum)))
 
