@@ -2,24 +2,30 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# One BLAS thread for each process: two processes with all cores each are slower than either alone.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# One BLAS thread per process: parallel processes share the cores already.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-all lint bench clean
 
-demo: $(VENV)/plot.stamp  ## minimise a real problem, print what was found, write the pictures
+demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write the plots
 	$(BIN)/python -m dale demo
 
-test: $(VENV)/test.stamp lint  ## lint, types and all tests
-	$(BIN)/python -m pytest -n auto
+test: lint  ## lint, types, imports and all tests but the long ones
+	$(PYTEST) -m "not slow"
 
-lint: $(VENV)/test.stamp  ## style and types
+test-all: $(VENV)/test.stamp  ## the long tests: statistics over many seeds, many processes, killed processes
+	$(PYTEST) -m slow
+
+lint: $(VENV)/test.stamp  ## style, types, and which package may import which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
-bench: $(VENV)/plot.stamp  ## the paper's functions: median regret of each method
+bench: $(VENV)/bench.stamp  ## some of the paper's functions: median regret of each method
 	$(BIN)/python -m dale bench
 
 $(VENV)/made.stamp:
@@ -28,12 +34,16 @@ $(VENV)/made.stamp:
 	@touch $@
 
 $(VENV)/plot.stamp: $(VENV)/made.stamp pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot]'
+	$(PIP) -e '.[plot]'
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/made.stamp pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+$(VENV)/bench.stamp: $(VENV)/made.stamp pyproject.toml benchmarks/pyproject.toml
+	$(PIP) -e '.[plot]' -e ./benchmarks
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/made.stamp pyproject.toml benchmarks/pyproject.toml
+	$(PIP) -e '.[test]' -e ./benchmarks
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dale._arrays import Matrix
 from dale.view.style import LABEL, SMALL, TITLE, legend_below, new_figure, plain, save
 from dale_bench.comparison import Comparison, bootstrap_error, log_regret
 from dale_bench.contenders import CONTENDERS, label
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-    from dale._arrays import Matrix
 
 # Okabe & Ito's colours; with more methods than colours the dashes change.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

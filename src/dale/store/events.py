@@ -120,11 +120,11 @@ def reason_data(reason: Reason) -> dict[str, Any]:
 
 def reason_from(data: Mapping[str, Any]) -> Reason:
     """The reason that data stand for."""
-    said = {key: _numbers(value) for key, value in data.items() if key not in ("source", "step", "closed")}
+    said = {key: _numbers(value) for key, value in data.items() if key not in ("source", "step", "closed_regions")}
     if "step" in data:
         said["step"] = TrustRegionStep(**_numbers(data["step"]))
-    if "closed" in data:
-        said["closed"] = tuple(ClosedRegion(**_numbers(region)) for region in data["closed"])
+    if "closed_regions" in data:
+        said["closed_regions"] = tuple(ClosedRegion(**_numbers(region)) for region in data["closed_regions"])
     return Reason(Source(data["source"]), **said)
 
 

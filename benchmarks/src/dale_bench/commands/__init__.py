@@ -6,9 +6,10 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
+from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.output import listed, say_what_failed, show
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
@@ -16,9 +17,7 @@ from dale_bench.commands.speed import add_parser as add_speed_parser
 from dale_bench.commands.workers import add_parser as add_workers_parser
 from dale_bench.contenders import CONTENDERS, is_ours
 from dale_bench.functions import GROUPS, get, names
-
-if TYPE_CHECKING:
-    from dale_bench.rows import Row
+from dale_bench.rows import Row
 
 DEFAULT_METHODS = "default,ei_ml,cobyqa,random"
 QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # some minutes on two cores
@@ -69,6 +68,7 @@ def add_parser(commands: Any) -> None:
     add_scale_parser(kinds)
     add_workers_parser(kinds)
     add_problems_parser(kinds)
+    add_golden_parser(kinds)
 
 
 def show_list(_: argparse.Namespace) -> int:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dale_bench.rows import Row
-    from dale_bench.tables import Table
+from dale_bench import tables
+from dale_bench.rows import Row
 
 
 def listed(text: str) -> list[str]:
@@ -31,10 +29,8 @@ def say_what_failed(rows: Sequence[Row]) -> None:
             print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
 
 
-def show(args: argparse.Namespace, title: str, table: Table, remarks: Sequence[str] = ()) -> None:
+def show(args: argparse.Namespace, title: str, table: tables.Table, remarks: Sequence[str] = ()) -> None:
     """Print a table in the format asked for, if it has rows, with remarks below."""
-    from dale_bench import tables
-
     if not table[1]:
         return
     render = {"text": tables.as_text, "markdown": tables.as_markdown, "csv": tables.as_csv}[args.format]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dale_bench import problems as bench
 from dale_bench.commands.output import listed, say_what_failed, show
 
-if TYPE_CHECKING:
-    from dale_bench.problems import Kind
-
-KINDS = ("mixed", "noise", "constraints", "parallel")
 FOLDER = Path("bench-output")
 
 
@@ -21,7 +18,7 @@ def add_parser(kinds: Any) -> None:
     kind = kinds.add_parser(
         "problems", help="mixed, noisy, constrained and parallel problems, beside peers", description=__doc__
     )
-    kind.add_argument("kind", choices=[*KINDS, "list"], help="the benchmark; list: what each is made of")
+    kind.add_argument("kind", choices=[*bench.KINDS, "list"], help="the benchmark; list: what each is made of")
     kind.add_argument("--only", default="", help="problems, with commas (default: all of the benchmark)")
     kind.add_argument("--methods", default="", help="contenders, with commas (default: all of the benchmark)")
     kind.add_argument("--seeds", type=int, default=16, help="how many runs of each, with seeds 0, 1, ... (default 16)")
@@ -34,8 +31,6 @@ def add_parser(kinds: Any) -> None:
 
 def problems(args: argparse.Namespace) -> int:
     """Run what is missing and print the tables."""
-    from dale_bench import problems as bench
-
     if args.kind == "list":
         for kind in bench.KINDS.values():
             show_kind(kind)
@@ -58,7 +53,7 @@ def problems(args: argparse.Namespace) -> int:
     return 0
 
 
-def show_kind(kind: Kind) -> None:
+def show_kind(kind: bench.Kind) -> None:
     """Print what a benchmark is made of."""
     print(f"{kind.name}: {kind.words}")
     for name in kind.problems:

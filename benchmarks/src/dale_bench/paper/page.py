@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +24,14 @@ from dale_bench.paper.plan import (
     QUICK_SHARE,
     QUICK_STAND_INS,
     RUNS,
+    Verdict,
     judge,
 )
 from dale_bench.rows import Curves, curves_of, read
 from dale_bench.runner import Job, run_all
 from dale_bench.tables import as_markdown, cells_table
 
+OUTCOMES = ("confirmed", "not confirmed", "contradicted", "not tested")
 CAPTIONS = {
     "fig-1a": "A misleading length-scale: what maximum likelihood makes of a few observations.",
     "fig-1b": "A poor prediction of the minimum by one length-scale, and what a quadratic region makes of it.",
@@ -93,53 +96,14 @@ def reproduce(
 
 
 def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
-    verdicts = [judge(claim, comparison) for claim in CLAIMS]
-    table = (
-        ["where", "what the paper says", "our runs", "evidence (log10 regret at the end)"],
-        [[v.claim.place, v.claim.statement, f"**{v.outcome}**", v.evidence] for v in verdicts],
-    )
-    counts = {
-        o: sum(v.outcome == o for v in verdicts) for o in ("confirmed", "not confirmed", "contradicted", "not tested")
-    }
-    run_counts = ", ".join(
-        f"{label(m)} {low}" if low == high else f"{label(m)} {low}-{high}"
-        for m in comparison.methods
-        for low, high in [_least_and_most([len(by[m]) for by in curves.values() if m in by])]
-    )
-    missing = [m for m in FIG_3_METHODS if m not in comparison.methods]
     lines = [
         "# The paper's Section 4 from fresh runs",
         "",
-        f"Made with `dale bench paper{' --quick' if quick else ''}`.",
-        f"Runs of each method on each function: {run_counts}.",
-        "Error bars are one standard deviation of the median by bootstrap, as in the paper. The values of the paper's",
-        "Fig. 3 are not public; what is held against our runs is its text.",
-    ]
-    lines += [
-        "IMGPO is deterministic, so its runs on one function are the same run. It evaluates the middle of the box",
-        "first, where quad2 and exp5_paper have their minimum: the moved versions are the fair ones.",
-    ]
-    if "pes" in comparison.methods:
-        lines += ["PES is BoTorch's, not the code that the paper ran, and a run takes minutes: hence so few."]
-    if missing:
-        lines += [f"Not installed where this was made, so without runs: {', '.join(label(m) for m in missing)}."]
-    if quick:
-        lines += [
-            "",
-            f"**Quick look:** {QUICK_RUNS} runs, half of the budget, 300 samples for EI optimal.",
-            "The verdicts need the full set.",
-        ]
-    lines += [
+        *_about_the_runs(comparison, curves, quick=quick),
         "",
         "## Verdicts",
         "",
-        ", ".join(f"{n} {outcome}" for outcome, n in counts.items() if n)
-        + ". A claim is confirmed or contradicted where",
-        'Mann and Whitney\'s test (a sign test against a deterministic method; for "varies less" the bootstrap',
-        'interval of the difference) is sure at 5 %, and not confirmed in between. "Works as well as" is contradicted',
-        "only by a median that is surely worse.",
-        "",
-        as_markdown(table),
+        *_about_the_verdicts([judge(claim, comparison) for claim in CLAIMS]),
         "",
         "## Figures",
     ]
@@ -149,5 +113,41 @@ def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
     return "\n".join([*lines, "", "## Median log10 regret ± bootstrap error", "", as_markdown(cells), ""])
 
 
-def _least_and_most(counts: list[int]) -> tuple[int, int]:
-    return min(counts), max(counts)
+def _about_the_runs(comparison: Comparison, curves: Curves, *, quick: bool) -> list[str]:
+    counts = {m: [len(by[m]) for by in curves.values() if m in by] for m in comparison.methods}
+    n_runs = [f"{label(m)} {min(n)}" + (f"-{max(n)}" if max(n) > min(n) else "") for m, n in counts.items()]
+    lines = [
+        f"Made with `dale bench paper{' --quick' if quick else ''}`.",
+        f"Runs of each method on each function: {', '.join(n_runs)}.",
+        "Error bars are one standard deviation of the median by bootstrap, as in the paper. The values of the paper's",
+        "Fig. 3 are not public; our runs are compared with its text.",
+        "IMGPO is deterministic, so its runs on one function are the same run. It evaluates the center of the box",
+        "first, where quad2 and exp5_paper have their minimum: only the moved versions are a fair comparison.",
+    ]
+    if "pes" in comparison.methods:
+        lines += ["PES is BoTorch's, not the code that the paper ran. A run takes minutes, so there are few."]
+    missing = [m for m in FIG_3_METHODS if m not in comparison.methods]
+    if missing:
+        lines += [f"Not installed, so without runs: {', '.join(label(m) for m in missing)}."]
+    if quick:
+        lines += [
+            "",
+            f"**Quick look:** {QUICK_RUNS} runs, half of the budget, 300 samples for EI optimal.",
+            "The verdicts need the full set.",
+        ]
+    return lines
+
+
+def _about_the_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
+    counts = {o: sum(v.outcome == o for v in verdicts) for o in OUTCOMES}
+    header = ["where", "what the paper says", "our runs", "evidence (log10 regret at the end)"]
+    rows = [[v.claim.place, v.claim.statement, f"**{v.outcome}**", v.evidence] for v in verdicts]
+    return [
+        ", ".join(f"{n} {outcome}" for outcome, n in counts.items() if n)
+        + ". A claim is confirmed or contradicted if the",
+        'Mann-Whitney test (a sign test against a deterministic method; for "varies less" the bootstrap interval of',
+        'the difference) is significant at 5 %, and otherwise not confirmed. "Works as well as" is contradicted only',
+        "by a median that is significantly worse.",
+        "",
+        as_markdown((header, rows)),
+    ]

@@ -75,7 +75,7 @@ CLAIMS = (
 
 
 @dataclass(frozen=True)
-class CandidateStatus:
+class Verdict:
     """What our runs say about a claim."""
 
     claim: Claim
@@ -83,12 +83,12 @@ class CandidateStatus:
     evidence: str
 
 
-def judge(claim: Claim, comparison: Comparison) -> CandidateStatus:
+def judge(claim: Claim, comparison: Comparison) -> Verdict:
     """Hold a claim against the runs, at the end of the budget."""
     curves = comparison.curves.get(claim.function, {})
     rivals = [r for r in claim.rivals if len(curves.get(r, ())) >= LEAST_RUNS]
     if len(curves.get(claim.method, ())) < LEAST_RUNS or not rivals:
-        return CandidateStatus(claim, "not tested", "too few runs")
+        return Verdict(claim, "not tested", "too few runs")
     outcomes, evidence = [], []
     for rival in rivals:
         mine, theirs = (comparison.at(claim.function, m, 1.0) for m in (claim.method, rival))
@@ -108,7 +108,7 @@ def judge(claim: Claim, comparison: Comparison) -> CandidateStatus:
     absent = [r for r in claim.rivals if r not in rivals]
     if absent:
         evidence.append(f"too few runs of {', '.join(label(r) for r in absent)}")
-    return CandidateStatus(claim, worst, "; ".join(evidence))
+    return Verdict(claim, worst, "; ".join(evidence))
 
 
 def _interquartile(runs: Vector) -> float:

@@ -32,7 +32,7 @@ LABELS = {GLOBAL: "dale, global"}
 Known = dict[tuple[str, int, int], Timing]
 
 
-class CandidateStatus(NamedTuple):
+class Verdict(NamedTuple):
     """Whether something is as it has to be.
 
     Attributes:
@@ -73,7 +73,7 @@ def speed_table(timings: Sequence[Timing]) -> Table:
     return header, rows
 
 
-def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[CandidateStatus]:
+def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[Verdict]:
     """Each thing that has to be true of a proposal's cost, with what was measured."""
     known = _known(timings)
     return [
@@ -114,17 +114,17 @@ def write_figure(timings: Sequence[Timing], folder: Path) -> list[Path]:
     return [save(figure, folder / f"speed.{kind}") for kind in ("png", "svg")]
 
 
-def _share(known: Known, peer: str, share: int) -> CandidateStatus:
+def _share(known: Known, peer: str, share: int) -> Verdict:
     claim = f"n = 100, d = {SHARE_D}: at most 1/{share} of {label(peer)}"
     ours = [_dearer(known, n, SHARE_D) for n in AROUND_100]
     theirs = [known.get((peer, n, SHARE_D)) for n in AROUND_100]
     if None in ours or None in theirs:
-        return CandidateStatus(claim, None, 1 / share)
+        return Verdict(claim, None, 1 / share)
     a, b = (fmean(t.seconds for t in timings if t) for timings in (ours, theirs))
-    return CandidateStatus(claim, a / b, 1 / share, f"1/{b / a:.3g}")
+    return Verdict(claim, a / b, 1 / share, f"1/{b / a:.3g}")
 
 
-def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> CandidateStatus:
+def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdict:
     """How much longer a proposal takes at the larger n, in the dimension where that is most."""
     ratios = {}
     for d in dict.fromkeys(d for _, _, d in known):
@@ -132,37 +132,37 @@ def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Candid
         if before and after:
             ratios[d] = after.seconds / before.seconds
     if not ratios:
-        return CandidateStatus(claim, None, limit)
+        return Verdict(claim, None, limit)
     worst = max(ratios, key=ratios.__getitem__)
-    return CandidateStatus(claim, ratios[worst], limit, f"{ratios[worst]:.3g} times at most (d = {worst})")
+    return Verdict(claim, ratios[worst], limit, f"{ratios[worst]:.3g} times at most (d = {worst})")
 
 
-def _above_floor(known: Known) -> CandidateStatus:
+def _above_floor(known: Known) -> Verdict:
     n, d = FLOOR_AT
     claim = f"n = {n}, d = {d}: within {FLOORS:g} times the floor"
     ours, floor = _dearer(known, n, d), known.get((FLOOR, n, d))
     if ours is None or floor is None:
-        return CandidateStatus(claim, None, FLOORS)
+        return Verdict(claim, None, FLOORS)
     ratio = ours.seconds / floor.seconds
-    return CandidateStatus(claim, ratio, FLOORS, f"{ratio:.3g} times")
+    return Verdict(claim, ratio, FLOORS, f"{ratio:.3g} times")
 
 
-def _memory(known: Known) -> CandidateStatus:
+def _memory(known: Known) -> Verdict:
     n, d = FLOOR_AT
     limit = SQUARES * n**2 * 8 / 1e6 + FREE_MEGABYTES
     claim = f"n = {n}, d = {d}: cache within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
     ours = _megabytes(known, (DALE, GLOBAL), n, d)
-    return CandidateStatus(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
+    return Verdict(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
 
 
-def _import(imports: Sequence[Timing]) -> CandidateStatus:
+def _import(imports: Sequence[Timing]) -> Verdict:
     """By the best of all repetitions: an import is the same every time, and what comes on top is the machine."""
     claim = f"import dale: within {IMPORT:g} times that of numpy, scipy.optimize and scipy.linalg"
     best = {t.contender: min(t.cpu) for t in imports}
     if not best.keys() >= IMPORTS.keys():
-        return CandidateStatus(claim, None, IMPORT)
+        return Verdict(claim, None, IMPORT)
     ours, needed = (best[name] for name in IMPORTS)
-    return CandidateStatus(claim, ours / needed, IMPORT, f"{ours / needed:.3g} times ({ours:.3g} s, {needed:.3g} s)")
+    return Verdict(claim, ours / needed, IMPORT, f"{ours / needed:.3g} times ({ours:.3g} s, {needed:.3g} s)")
 
 
 def _known(timings: Sequence[Timing]) -> Known:
