@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dale.errors import SpaceExhausted, StoreError, TrialError
-from dale.evaluate import evaluator, next_ended
 from dale.evaluate.command import Command
-from dale.evaluate.evaluator import Evaluator
+from dale.evaluate.evaluator import Evaluator, next_completed
+from dale.evaluate.factory import make_evaluator
 from dale.evaluate.outcome import Outcome
 from dale.evaluate.signals import Signals
 from dale.history.evaluation import Evaluation, are_several, check_positive, check_tolerance
@@ -122,9 +122,9 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = as_space(space)
-    workers = evaluator(fun, space, n_parallel, executor, timeout, store)
+    workers = make_evaluator(fun, space, n_parallel, executor, timeout, store)
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
-    objective = fun.described() if isinstance(fun, Command) else None
+    objective = fun.to_dict() if isinstance(fun, Command) else None
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.transaction():
             given = [] if optimizer.history else _begin(optimizer, x0, y0)
@@ -135,10 +135,10 @@ def minimize(
             except StopIteration:
                 status, message = STOPPED, MESSAGES[STOPPED]
             except KeyboardInterrupt:
-                if signals.at_once:
+                if signals.forced:
                     raise
                 status, message = STOPPED, signals.message
-            for trial, outcome in workers.ended():  # by the way; the others are taken back
+            for trial, outcome in workers.completed():  # by the way; the others are taken back
                 _tell(optimizer, trial, outcome)
         result = optimizer.result()
     if status == BROKEN and not any(_is_evaluated(t) for t in result.history):
@@ -187,24 +187,24 @@ def _run(
         if late:
             begun -= workers.cancel()
         until = math.inf if late else rules.deadline
-        if workers.n_out < workers.n_parallel:
-            begun = max(begun, optimizer.n_evaluated + workers.n_out)  # others may work on the store too
+        if workers.n_running < workers.max_running:
+            begun = max(begun, optimizer.n_evaluated + workers.n_running)  # others may work on the store too
             asked = BROKEN if workers.broken else _ask(optimizer, given, rules, begun)
             if isinstance(asked, Trial):
                 signals.check()
                 workers.submit(asked)
                 begun += 1
-                if workers.n_out < workers.n_parallel:
+                if workers.n_running < workers.max_running:
                     until = -math.inf  # others are idle: only see what has ended meanwhile
-            elif workers.n_out == 0:
+            elif workers.n_running == 0:
                 return asked
-        ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_ended(workers, signals, until)]
+        ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_completed(workers, signals, until)]
         for trial in ended:
             done += 1
             if line.show:  # else nobody waits for the best to be found among all
                 line.update(done, trial, optimizer.best_value)
             if callback is not None:
-                with signals.let_in():
+                with signals.interruptible():
                     callback(optimizer.result())
     return TARGET_REACHED
 

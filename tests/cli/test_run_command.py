@@ -200,8 +200,8 @@ class TestErrors:
             (["--budget", "1", "--function", "json:f"], [], "json has no 'f'"),
             (["--budget", "1", "--function", "m:f", "--key", "x"], [], "--key is for programs"),
             (["--budget", "1"], ["no-such-program", "{a}", "{b}"], "program 'no-such-program' was not found"),
-            (["--budget", "1"], [*PYTHON, "{a}"], "does not give the program parameter 'b'"),
-            (["--budget", "1"], [*PYTHON, "{a}", "{b}", "{c}"], "there is no parameter 'c'"),
+            (["--budget", "1"], [*PYTHON, "{a}"], "does not contain parameter 'b'"),
+            (["--budget", "1"], [*PYTHON, "{a}", "{b}", "{c}"], "contains {c}; expected one of"),
             (["--budget", "1", "--x0", "no.csv"], [*PYTHON, "{params}"], "No such file or directory: 'no.csv'"),
         ],
     )
@@ -219,14 +219,14 @@ class TestErrors:
         assert main(line("--budget", "1", "--no-progress")) == 0
         assert main(line("--budget", "1", "--no-progress", words=("{b}", "{a}"))) == 2
         error = capsys.readouterr().err.splitlines()[-1]
-        assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.words is [")
+        assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.args is [")
 
     def test_a_store_says_nothing_about_what_to_run(self, monkeypatch):
         """What is run or imported is what the command line says, not what the file says."""
         monkeypatch.syspath_prepend(Path.cwd())
         Path("theirs.py").write_text("open('was-run', 'w').close()\ndef fun(p): return 0.0\n")
         Path("ours.py").write_text("def fun(p): return 1.0\n")
-        theirs = {"function": "theirs:fun", "words": [sys.executable, "theirs.py"]}
+        theirs = {"function": "theirs:fun", "args": [sys.executable, "theirs.py"]}
         dale.Optimizer(dale.Space.from_toml("space.toml"), seed=0, store="run.db", objective=theirs).close()
         again = ["run", "--space", "space.toml", "--budget", "2"]
         assert main(again) == 2

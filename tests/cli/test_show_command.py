@@ -18,7 +18,7 @@ SPACE = {"a": (0.0, 1.0), "k": dale.Choice(["x", "esc \x1b[31m\nred"])}
 def store(tmp_path, monkeypatch):
     """A run with trials of each kind."""
     monkeypatch.chdir(tmp_path)
-    with dale.Optimizer(SPACE, seed=7, store="run.db", objective={"words": ["sim", "{a} b"], "key": "m.loss"}) as run:
+    with dale.Optimizer(SPACE, seed=7, store="run.db", objective={"args": ["sim", "{a} b"], "key": "m.loss"}) as run:
         for i in range(7):
             run.tell(run.ask(at={"a": i / 10, "k": "x"}), float(10 - i))
         run.fail(run.ask(at={"a": 0.9, "k": SPACE["k"].options[1]}), "Traceback\n  more\nValueError: \x1b[31mbad")
@@ -33,7 +33,7 @@ def test_what_it_says(store, capsys):
     lines = said.splitlines()
     assert lines[:6] == [
         str(store),
-        "  trials      7 told, 2 failed, 1 pending",
+        "  trials      7 complete, 2 failed, 1 pending",
         "  command     sim '{a} b'",
         "  key         m.loss",
         "  seed        7",
@@ -101,9 +101,9 @@ def test_an_empty_one(tmp_path, capsys):
     ("objective", "said"),
     [
         ({}, []),
-        ({"revision": "1f", "words": None}, ["  revision    1f"]),
-        ({"words": 3}, ["  command     3"]),
-        ({"words": ["sim", 3]}, ["  command     sim 3"]),
+        ({"revision": "1f", "args": None}, ["  revision    1f"]),
+        ({"args": 3}, ["  command     3"]),
+        ({"args": ["sim", 3]}, ["  command     sim 3"]),
     ],
     ids=repr,
 )
@@ -134,7 +134,7 @@ def test_one_long_option_does_not_hide_the_rest(tmp_path, capsys):
 
 def test_nothing_in_a_store_is_run(store):
     """The words of its command are shown, never started: here they would leave a file."""
-    with dale.Optimizer([(0, 1)], seed=0, store="evil.db", objective={"words": ["touch", "run-it"]}):
+    with dale.Optimizer([(0, 1)], seed=0, store="evil.db", objective={"args": ["touch", "run-it"]}):
         pass
     done = subprocess.run([sys.executable, "-m", "dale", "show", "evil.db"], capture_output=True, text=True, check=True)
     assert "command     touch run-it" in done.stdout

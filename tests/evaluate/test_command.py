@@ -97,24 +97,24 @@ class TestWords:
     @pytest.mark.parametrize(
         ("words", "space", "said"),
         [
-            (["{a.__class__}"], LINE, r"has {a.__class__}, and there is no parameter 'a.__class__'; the space"),
-            (["{a[0]}"], LINE, r"there is no parameter 'a\[0\]'"),
-            (["{b}", "{a}"], LINE, "there is no parameter 'b'; the space has 'a'"),
-            (["{a!r}"], LINE, "is not plain"),
-            (["{}"], LINE, "is not plain"),
-            (["{a:{b}}"], LINE, "is not plain"),
-            (["{a"], LINE, "braces that do not match"),
-            (["a}"], LINE, "braces that do not match"),
-            (["x"], LINE, "does not give the program parameter 'a'; write {a} where it belongs, or {params}"),
+            (["{a.__class__}"], LINE, r"contains {a.__class__}; expected one of the parameters 'a'"),
+            (["{a[0]}"], LINE, r"contains {a\[0\]}; expected"),
+            (["{b}", "{a}"], LINE, "contains {b}; expected one of the parameters 'a'"),
+            (["{a!r}"], LINE, "invalid placeholder; expected the name"),
+            (["{}"], LINE, "invalid placeholder; expected the name"),
+            (["{a:{b}}"], LINE, "invalid placeholder; expected the name"),
+            (["{a"], LINE, "unbalanced braces"),
+            (["a}"], LINE, "unbalanced braces"),
+            (["x"], LINE, "does not contain parameter 'a'; add {a}, or {params}"),
             (["{a:x}"], LINE, "Unknown format code 'x'"),
             (["{params:s}"], LINE, "is a path and takes no format"),
-            (["{a}"], {"a": dale.Choice([[1], 2])}, r"\[1\] is neither text nor a number.* {params} may do"),
-            (["{a:.3f}"], {"a": dale.Choice(["x", 2])}, "the format '.3f' is for numbers, got 'x'"),
+            (["{a}"], {"a": dale.Choice([[1], 2])}, r"expected text or a number, got \[1\].* {params} instead"),
+            (["{a:.3f}"], {"a": dale.Choice(["x", 2])}, "the format '.3f' expects a number, got 'x'"),
             (["{a}"], {"a": dale.Choice(["x\0", "y"])}, "null character"),
             (["{a}"], {"a": dale.Choice(["\ud800", "y"])}, "surrogates not allowed"),
-            (["{params}"], {"a": dale.Choice([{1}, 2])}, "cannot stand in the JSON file"),
-            (["{folder}"], {"folder": (0, 1)}, "a parameter is called 'folder'"),
-            (["{k}", "{d}"], {"k": dale.Choice([1, 2]), "d": dale.Int(1, 2).when(k=1)}, "{d}.*not always.*{params}"),
+            (["{params}"], {"a": dale.Choice([{1}, 2])}, "cannot be written to the JSON file"),
+            (["{folder}"], {"folder": (0, 1)}, "the parameter name 'folder' is reserved"),
+            (["{k}", "{d}"], {"k": dale.Choice([1, 2]), "d": dale.Int(1, 2).when(k=1)}, "{d}, a conditional.*{params}"),
         ],
     )  # fmt: skip
     def test_what_makes_no_sense_is_refused_before_the_run(self, words, space, said, tmp_path):
@@ -125,13 +125,13 @@ class TestWords:
     @pytest.mark.parametrize(
         ("words", "more", "error", "said"),
         [
-            ("python sim.py {a}", {}, TypeError, "list of words.* there is no shell to take it apart"),
+            ("python sim.py {a}", {}, TypeError, "expected a list of arguments.*; no shell splits a command line"),
             ([], {}, ValueError, "empty"),
             (["sim", 3], {}, TypeError, "must be text, got 3; write '3'"),
             (["sim", "\0"], {}, ValueError, "null character"),
-            (["sim"], {"key": "a"}, ValueError, "needs a result"),
-            (["sim"], {"result": "{a}.json"}, ValueError, "may have {folder} and {trial} in them, got {a}"),
-            (["sim"], {"cwd": "{params}"}, ValueError, "may have {folder} and {trial} in them"),
+            (["sim"], {"key": "a"}, ValueError, "needs result"),
+            (["sim"], {"result": "{a}.json"}, ValueError, "may contain {folder} and {trial}, got {a}"),
+            (["sim"], {"cwd": "{params}"}, ValueError, "may contain {folder} and {trial}"),
         ],
     )
     def test_what_is_no_command(self, words, more, error, said):
@@ -147,8 +147,8 @@ class TestWords:
         )
         assert len({command, pickle.loads(pickle.dumps(command))}) == 1
         with pytest.raises(dataclasses.FrozenInstanceError):
-            command.words = ()
-        assert repr(command).startswith("Command(words=('sim', 'x', '{a}'), result='out.json', key='loss'")
+            command.args = ()
+        assert repr(command).startswith("Command(args=('sim', 'x', '{a}'), result='out.json', key='loss'")
 
 
 class TestSurroundings:
@@ -173,7 +173,7 @@ class TestSurroundings:
     def test_a_program_that_is_not_there_is_an_error_before_the_run(self, tmp_path):
         (tmp_path / "data.txt").touch()
         for program, said in {
-            "no-such-program": "'no-such-program' was not found; give its path, or see that it is on PATH",
+            "no-such-program": "'no-such-program' was not found; give its path, or add its directory to PATH",
             "./no-such": "'./no-such' was not found",
             str(tmp_path / "data.txt"): "data.txt' is not executable",
         }.items():
@@ -213,13 +213,13 @@ class TestTheStore:
         words = script("print(1)", "{a}")
         minimise(words, store=tmp_path / "run.db")
         with pytest.raises(
-            dale.StoreError, match=r"objective.words is \[.*'{a}'\] in the store and \[.*'--a={a}'\] here"
+            dale.StoreError, match=r"objective.args is \[.*'{a}'\] in the store and \[.*'--a={a}'\] here"
         ):
             minimise([*words[:-1], "--a={a}"], store=tmp_path / "run.db")
         with pytest.raises(dale.StoreError, match=r"objective.result is None in the store and 'out.json' here"):
             minimise(words, result="out.json", store=tmp_path / "run.db")
         assert minimise(words, budget=3, store=tmp_path / "run.db").nfev == 3
-        assert dale.open(tmp_path / "run.db").problem["objective"]["words"] == words
+        assert dale.open(tmp_path / "run.db").problem["objective"]["args"] == words
 
     def test_one_that_does_not_tell_its_objective_goes_on(self, script, tmp_path):
         dale.minimize(lambda p: p["a"], LINE, budget=1, seed=0, method=Random(), store=tmp_path / "run.db")
@@ -256,7 +256,7 @@ def test_called_by_hand(script):
     optimizer = dale.Optimizer([(0, 1)], seed=0)
     trial = optimizer.ask()
     assert optimizer.tell(trial, command(trial.params, trial.id)).value == 2 * trial.x[0]
-    with pytest.raises(RuntimeError, match=r"has {x0}, and the point has no such parameter"):
+    with pytest.raises(RuntimeError, match=r"the command contains {x0}, which is not a parameter of {'a': 1}"):
         command({"a": 1})
     with pytest.raises(dale.Retry, match="exit code 75"):
         dale.Command(script("sys.exit(75)"))([])

@@ -35,8 +35,8 @@ class TestFailures:
             ("sys.exit(3)", "the program ended with exit code 3", False),
             ("print(1); sys.exit(1)", "the program ended with exit code 1", False),
             ("sys.exit(75)", "the program ended with exit code 75", True),
-            ("os.kill(os.getpid(), signal.SIGKILL)", "the program was ended by signal 9 (SIGKILL)", False),
-            ("os.kill(os.getpid(), signal.SIGTERM)", "the program was ended by signal 15 (SIGTERM)", False),
+            ("os.kill(os.getpid(), signal.SIGKILL)", "the program was killed by signal 9 (SIGKILL)", False),
+            ("os.kill(os.getpid(), signal.SIGTERM)", "the program was killed by signal 15 (SIGTERM)", False),
         ],
     )
     def test_exit_codes(self, code, why, retry, script):
@@ -70,7 +70,7 @@ class TestFailures:
 
     def test_a_place_that_cannot_be_written_ends_the_run(self, script, tmp_path):
         (tmp_path / "run.logs").touch()
-        with pytest.raises(RuntimeError, match="the folder of trial 0 could not be written"):
+        with pytest.raises(RuntimeError, match="the directory of trial 0 cannot be written"):
             minimise(script("print(1)", "{a}"), budget=60, store=tmp_path / "run.db")
 
 
@@ -86,7 +86,7 @@ class TestLogs:
             assert (folder / "stdout.txt").read_text() == "out\n2\n"
             assert (folder / "stderr.txt").read_text() == "err\n"
             record = json.loads((folder / "command.json").read_text())
-            assert record["words"][:-1] == [*words[:-2], str(folder)]
+            assert record["args"][:-1] == [*words[:-2], str(folder)]
             assert (record["trial"], record["exit_code"], record["cwd"]) == (number, 0, str(Path.cwd()))
             assert record["seconds"] > 0
 

@@ -54,10 +54,10 @@ class TestValues:
 
     def test_no_number_at_all(self, script):
         words = script("print('no', end=' ' * int(sys.argv[2])); print('oh', file=sys.stderr)", "{a}", "9")
-        why = "there is no number in all of the program's standard output"
+        why = "expected a number in the standard output of the program, got none"
         assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
         words[-1] = "99999"
-        why = "there is no number in the last 65536 bytes of the program's standard output"
+        why = "expected a number in the last 65536 bytes of the standard output of the program, got none"
         assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
 
     def test_a_word_is_never_cut(self, tmp_path):
@@ -121,16 +121,16 @@ class TestResultFiles:
     @pytest.mark.parametrize(
         ("text", "key", "said"),
         [
-            ("{", None, "out.json is not JSON"),
-            ("true", None, "out.json is 'True'; wanted a number"),
-            ('{"value": "0.5"}', None, "out.json: value is '0.5'; wanted a number"),
-            ('{"loss": 1}', None, "out.json has no 'value'; it has ['loss']"),
-            ('{"a": {"loss": 1}}', "a.lossy", "out.json: a has no 'lossy'; it has ['loss']"),
-            ("[1]", "1", "out.json has no '1'; it is '[1]'"),
-            ('{"value": 1, "constraints": ["x"]}', None, "out.json: constraints is 'x'; wanted a number"),
-            ('{"value": 1, "noise": []}', None, "out.json: noise is '[]'; wanted a number"),
+            ("{", None, "out.json is not valid JSON"),
+            ("true", None, "out.json: expected a number, got 'True'"),
+            ('{"value": "0.5"}', None, "out.json: value: expected a number, got '0.5'"),
+            ('{"loss": 1}', None, "out.json: expected an entry 'value', got the keys ['loss']"),
+            ('{"a": {"loss": 1}}', "a.lossy", "out.json: a: expected an entry 'lossy', got the keys ['loss']"),
+            ("[1]", "1", "out.json: expected an entry '1', got '[1]'"),
+            ('{"value": 1, "constraints": ["x"]}', None, "out.json: constraints: expected a number, got 'x'"),
+            ('{"value": 1, "noise": []}', None, "out.json: noise: expected a number, got '[]'"),
             ("NaN", None, "the objective returned nan"),
-            ("[" * 100_000, None, "out.json is not JSON"),
+            ("[" * 100_000, None, "out.json is not valid JSON"),
         ],
         ids=lambda value: value[:20] if isinstance(value, str) else None,
     )
@@ -143,7 +143,7 @@ class TestResultFiles:
 
     def test_none(self, script):
         (why,) = errors(minimise(script("print(1)", "{a}"), budget=1, result="out.json"))
-        assert why == f"the program has not written {Path.cwd() / 'out.json'}"
+        assert why == f"the program did not write {Path.cwd() / 'out.json'}"
 
     def test_one_of_before_is_not_taken_and_not_deleted(self, script):
         Path("out.json").write_text("1.0")
@@ -151,10 +151,10 @@ class TestResultFiles:
         result = minimise(words, {"a": dale.Choice([0, 1])}, result="out.json")
         assert {t.params["a"]: t.value for t in result.history} == {0: None, 1: 2.0}
         (why,) = errors(result)
-        assert why == f"{Path.cwd() / 'out.json'} was there before and the program has not written it; it was not read"
+        assert why == f"the program did not write {Path.cwd() / 'out.json'}; the existing file was not read"
         assert Path("out.json").read_text() == "2.0"
 
     @pytest.mark.parametrize("more", [{"n_parallel": 2}, {"executor": ThreadPoolExecutor(1)}], ids=["n", "executor"])
     def test_one_for_several_at_once_is_refused(self, more):
-        with pytest.raises(ValueError, match=r"write to one file, got result='out.json'; put {folder} or {trial} into"):
+        with pytest.raises(ValueError, match=r"expected {folder} or {trial} in result or cwd, got result='out.json'"):
             minimise([sys.executable, "{a}"], result="out.json", **more)

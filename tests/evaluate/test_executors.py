@@ -83,7 +83,10 @@ class TestHowManyAtOnce:
         assert self.most(ThreadPoolExecutor(3), n_parallel=1) == 1
 
     def test_an_executor_that_does_not_tell(self):
-        with Plain() as executor, pytest.raises(ValueError, match=r"Plain does not tell how many .*; give n_parallel"):
+        with (
+            Plain() as executor,
+            pytest.raises(ValueError, match=r"Plain does not report its number of workers; pass n_parallel"),
+        ):
             dale.minimize(bowl, BOX, budget=3, executor=executor)
         assert 1 < self.most(Plain(), n_parallel=2) <= 2
 
@@ -243,7 +246,7 @@ def returns_a_function(x):
 
 
 def test_a_time_limit_for_each_evaluation_is_refused():
-    words = "got timeout=3 and an executor, whose workers cannot be stopped from here; leave the executor out"
+    words = "got timeout=3 and an executor, whose workers dale cannot stop; omit the executor"
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match=words):
         dale.minimize(bowl, BOX, budget=3, executor=executor, timeout=3)
 

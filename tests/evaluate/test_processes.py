@@ -46,8 +46,8 @@ def is_hit(x, n):
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda: (faulthandler.disable(), os.kill(os.getpid(), signal.SIGSEGV)), "was ended by signal 11 (SIGSEGV)"),
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9 (SIGKILL)"),
+        (lambda: (faulthandler.disable(), os.kill(os.getpid(), signal.SIGSEGV)), "was killed by signal 11 (SIGSEGV)"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was killed by signal 9 (SIGKILL)"),
         (lambda: os._exit(3), "ended with exit code 3"),
         (lambda: sys.exit(4), "ended with exit code 4"),
         (lambda: os._exit(0), "ended with exit code 0"),
@@ -154,7 +154,7 @@ def test_ctrl_c_of_a_terminal_does_not_reach_an_evaluation():
 
 def test_a_value_that_cannot_be_sent():
     result = dale.minimize(lambda x: lambda: x, BOX, budget=2, seed=0, n_parallel=2)
-    assert all("which cannot be sent from its process: " in t.error for t in result.history)
+    assert all("which cannot be pickled: " in t.error for t in result.history)
     assert all(t.error.startswith("the objective returned <function") for t in result.history)
 
 
@@ -165,7 +165,7 @@ class Unreadable:
 
 def test_a_value_that_cannot_be_read():
     result = dale.minimize(lambda x: Unreadable(), BOX, budget=2, seed=0, n_parallel=2)
-    words = "what the objective returned cannot be read from its process: ValueError"
+    words = "the return value of the objective cannot be unpickled: ValueError"
     assert all(t.error.startswith(words) for t in result.history)
 
 
@@ -222,9 +222,9 @@ class TestHowProcessesAreMade:
         monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
         result = dale.minimize(bowl, BOX, budget=1, seed=0, timeout=0.1)
         assert result.history[0].error in (None, "timed out after 0.1 s")
-        monkeypatch.setattr(process, "START", 0.05)
+        monkeypatch.setattr(process, "START_TIMEOUT", 0.05)
         result = dale.minimize(bowl, BOX, budget=1, seed=0, timeout=0.04)
-        assert result.history[0].error == "the process of the evaluation has not begun within 0.05 s"
+        assert result.history[0].error == "the process of the evaluation did not start within 0.05 s"
         assert result.history[0].retry
 
     def test_what_the_fork_server_is_to_import_stays(self, monkeypatch):
@@ -266,9 +266,9 @@ class TestNoProcess:
         assert [t.retry for t in result.history] == [False] * 5 + [True] * (len(result.history) - 5)
 
     def test_none_is_begun_after_the_end_of_the_interpreter(self):
-        workers = process.InProcesses(lambda x: bowl(x), 2, 60.0)
+        workers = process.ProcessEvaluator(lambda x: bowl(x), 2, 60.0)
         workers._close()
-        with pytest.raises(RuntimeError, match="about to exit"):
+        with pytest.raises(RuntimeError, match="interpreter is exiting"):
             workers.submit(dale.Optimizer(BOX, seed=0).ask())
 
 
@@ -286,7 +286,7 @@ def test_inside_a_daemonic_process_it_is_said_what_to_do():
     daemon.start()
     said = queue.get()
     daemon.join()
-    assert "a daemonic process (a worker of multiprocessing.Pool, say) may not have" in said
+    assert "a daemonic process (such as a worker of multiprocessing.Pool) cannot do" in said
     assert "use executor=concurrent.futures.ThreadPoolExecutor()" in said
 
 
@@ -327,7 +327,7 @@ class TestScripts:
         assert last.startswith(
             "RuntimeError: No more could be evaluated: the process of the evaluation ended with exit"
         )
-        assert last.endswith('must stand under: if __name__ == "__main__"')
+        assert last.endswith('must be under: if __name__ == "__main__"')
 
     def test_a_lambda_needs_no_guard(self, tmp_path):
         code = "import dale; print(dale.minimize(lambda x: float(x[0] ** 2), [(-1, 1)], budget=5, n_parallel=2).nfev)"

@@ -14,7 +14,7 @@ from typing import Any
 import dale
 from dale import methods
 from dale.cli.main import INTERRUPTED, printable
-from dale.evaluate.command import beside
+from dale.evaluate.command import logs_of
 from dale.history.result import Result
 from dale.history.trial import TrialState
 from dale.minimize import BROKEN, STOPPED, minimize
@@ -120,7 +120,7 @@ class Report:
     def __init__(self, args: argparse.Namespace) -> None:
         self.budget: int = args.budget
         self.store: str = args.store
-        self.logs: str | None = (args.logs or beside(args.store)) if args.function is None else None
+        self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
         self.live = sys.stderr.isatty() and not args.no_progress  # then minimize shows a line
         self.quiet: bool = args.no_progress
         self._seen: set[int] = set()

@@ -13,7 +13,7 @@ from typing import Any
 
 import dale
 from dale.cli.main import printable
-from dale.evaluate.command import beside
+from dale.evaluate.command import logs_of
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
 from dale.view.summary import last_line
@@ -76,11 +76,11 @@ def _problem(opened: dale.Run) -> list[str]:
     count = ", ".join(f"{n} {state}" for state, n in states.items()) or "none yet"
     lines = [f"{opened.path}", f"  trials      {count}"]
     objective = dict(opened.problem.get("objective", {}))  # of a command, or whatever the user has told
-    if words := objective.pop("words", None):
-        lines.append(f"  command     {shlex.join(map(str, words)) if isinstance(words, list) else words}")
+    if args := objective.pop("args", None):
+        lines.append(f"  command     {shlex.join(map(str, args)) if isinstance(args, list) else args}")
     lines += [f"  {key:<11} {value}" for key, value in objective.items() if value is not None]
-    if words:
-        logs = Path(beside(opened.path))
+    if args:
+        logs = Path(logs_of(opened.path))
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
     lines.append(f"  seed        {opened.seed}")
     for i, name in enumerate(opened.space.names):

@@ -1,53 +1,58 @@
-"""An objective that is a program: what to start, and where to find the value that it computes."""
+"""``dale.Command``: an external program as the objective."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dale.errors import Retry
-from dale.evaluate.placeholders import pieces, placeholders, written
+from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, as_text, pieces, placeholders
+from dale.evaluate.program import Program, ProgramSpec
 from dale.space.choice import Choice
 from dale.space.float import Float
 from dale.space.parameter import Parameter
 from dale.space.space import Space
 
-if TYPE_CHECKING:
-    from dale.evaluate.program import Program
-
-TRIAL, FOLDER, PARAMS = "trial", "folder", "params"  # placeholders beside the parameters
-SHELLS = (".bat", ".cmd")  # files that Windows hands to a shell, whatever their arguments hold
+BATCH_FILES = (".bat", ".cmd")  # Windows runs these in a shell, whatever their arguments contain
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program to minimise: ``dale.Command(["python", "sim.py", "--a", "{a}"])``, in place of a function.
+    """An external program as the objective, instead of a function.
 
-    The words go to the program as they are, without a shell, so no value of a parameter can become anything but
-    an argument. In a word, ``{a}`` stands for parameter a (``{x0}``, ``{x1}``, ... in a space without names), with all
-    digits, or with those of a format (``{a:.3f}``); ``{params}`` for the path of a JSON file with all parameters,
-    ``{trial}`` for the number of the trial and ``{folder}`` for a folder of its own; ``{{`` and ``}}`` for braces.
+    The program receives its arguments unchanged and without a shell, so the value of a parameter cannot become anything
+    but an argument. In an argument, ``{a}`` stands for parameter a (``{x0}``, ``{x1}``, ... in a space without names),
+    with all digits or in a format (``{a:.3f}``); ``{params}`` for the path of a JSON file with all parameters;
+    ``{trial}`` for the id of the trial; ``{folder}`` for a directory for this evaluation; ``{{`` and ``}}`` for braces.
 
-    The value is the last number that the program writes to standard output, unless ``result`` names a file. Exit code
-    75 (``EX_TEMPFAIL``) says that the machine is to blame and not the point, as ``dale.Retry`` does; any other than 0
-    fails the trial.
+    The value is the last number on standard output, unless ``result`` names a file. Exit code 75 (``EX_TEMPFAIL``)
+    means a transient failure, like ``dale.Retry``; any other nonzero exit code fails the trial.
 
     Args:
-        words: The program and its arguments.
-        result: Path of a JSON file that the program writes: a number, or an object with ``value`` and perhaps ``noise``
-            and ``constraints``, as in ``dale.Evaluation``. ``{folder}`` and ``{trial}`` may be in it.
-        key: Where in that file, if elsewhere: ``"metrics.loss"``.
-        logs: Folder for the evaluations' folders; None for one beside the store, and where there is no store, for
-            temporary ones that are deleted.
-        cwd: Folder to run the program in; None for the current one. ``"{folder}"`` gives each evaluation its own.
+        args: The program and its arguments.
+        result: Path of a JSON file that the program writes: a number, or an object with ``value`` and optionally
+            ``noise`` and ``constraints``, as in ``dale.Evaluation``. It may contain ``{folder}`` and ``{trial}``.
+        key: Place of the value in that file: ``"metrics.loss"``.
+        logs: Directory for the directories of the evaluations. None for one next to the store; without a store they are
+            temporary and deleted after each evaluation.
+        cwd: Working directory of the program; None for the current one. ``"{folder}"`` gives each evaluation its own.
+
+    Examples:
+        >>> import sys
+        >>> import dale
+        >>> command = dale.Command([sys.executable, "-c", "print(({a} - 0.3) ** 2)"])
+        >>> command({"a": 1.3})
+        1.0
+        >>> dale.minimize(command, {"a": (0, 1)}, budget=3, seed=0).nfev
+        3
     """
 
-    words: tuple[str, ...]
+    args: tuple[str, ...]
     result: str | None = None
     key: str | None = None
     logs: str | None = None
@@ -55,103 +60,110 @@ class Command:
 
     def __init__(
         self,
-        words: Sequence[str | os.PathLike[str]],
+        args: Sequence[str | os.PathLike[str]],
         *,
         result: str | os.PathLike[str] | None = None,
         key: str | None = None,
         logs: str | os.PathLike[str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
     ) -> None:
-        object.__setattr__(self, "words", _checked_words(words))
+        object.__setattr__(self, "args", _check_args(args))
         for name, path in {"result": result, "logs": logs, "cwd": cwd}.items():
             object.__setattr__(self, name, None if path is None else _text(path, name))
         if key is not None and (not isinstance(key, str) or result is None):
-            raise ValueError(f"key must be text, and needs a result, the JSON file that it is in; got key={key!r}")
+            raise ValueError(f"key must be text, and needs result, the JSON file that it refers to; got key={key!r}")
         object.__setattr__(self, "key", key)
         for piece in placeholders([path for path in (self.result, self.cwd) if path is not None]):
             if piece.name not in (FOLDER, TRIAL) or piece.form:
-                raise ValueError(f"result and cwd may have {{folder}} and {{trial}} in them, got {{{piece.name}}}")
+                raise ValueError(f"result and cwd may contain {{folder}} and {{trial}}, got {{{piece.name}}}")
 
     def __call__(self, params: Any, trial: int = 0) -> Any:
-        """Run the program once, here, and return its value: what ``minimize`` does for each trial, and ``tell`` takes.
+        """Run the program once, and return its value, which ``Optimizer.tell`` accepts.
 
         Args:
-            params: A point: ``trial.params``.
+            params: The point: ``trial.params``.
             trial: What ``{trial}`` stands for: ``trial.id``.
-        """
-        from dale.evaluate.program import Program
 
-        outcome = Program.of(self, None, self.logs, alone=True).evaluate(trial, params)
+        Raises:
+            dale.Retry: The exit code is 75, or the program could not be started.
+            RuntimeError: The program failed in any other way.
+        """
+        outcome = Program.of(self._spec, None, self.logs, own_session=True).evaluate(trial, params)
         if outcome.error is not None:
             raise (Retry if outcome.retry else RuntimeError)(outcome.error)
         return outcome.value
 
-    def described(self) -> dict[str, Any]:
-        """What a store keeps of it, to tell whether another run is about the same."""
-        return {"words": list(self.words), "result": self.result, "key": self.key}
+    def to_dict(self) -> dict[str, Any]:
+        """What a store keeps, to compare the objectives of two runs."""
+        return {"args": list(self.args), "result": self.result, "key": self.key}
 
     def program(self, space: Space, store: Any, executor: Any) -> Program:
-        """What evaluates it in a run, once it is clear that it can: an error now and not in each of the trials.
+        """The program as the objective of a run, checked before the first trial.
 
         Args:
-            space: That of the run.
-            store: Path of the store; None if there is none.
-            executor: Where it is to run; None for processes of this one.
+            space: The space of the run.
+            store: Path of the store; None without one.
+            executor: The executor that will run it; None for processes of this machine.
         """
-        from dale.evaluate.program import Program
-
         self._check(space)
         if executor is None:
-            self._find()
-        logs = self.logs if self.logs is not None or store is None else beside(store)
-        return Program.of(self, space, logs, alone=executor is not None)
+            self._check_executable()
+        logs = self.logs if self.logs is not None or store is None else logs_of(store)
+        return Program.of(self._spec, space, logs, own_session=executor is not None)
 
     @property
-    def shares_its_result(self) -> bool:
-        """Whether two evaluations at once would write to one file."""
+    def shares_result_file(self) -> bool:
+        """Whether two evaluations at once would write to the same file."""
         if self.result is None:
             return False
         where = self.result if self.cwd is None else os.path.join(self.cwd, self.result)  # noqa: PTH118 (templates)
         return not any(True for _ in placeholders([where]))
 
+    @property
+    def _spec(self) -> ProgramSpec:
+        return ProgramSpec(self.args, self.result, self.key, self.cwd)
+
     def _check(self, space: Space) -> None:
-        """Whether the program gets every parameter of a space, and gets it as text."""
-        used = list(placeholders(self.words))
-        taken = [name for name in space.names if name in (TRIAL, FOLDER, PARAMS)]
-        if taken:
-            raise ValueError(f"a parameter is called {taken[0]!r}, which {{{taken[0]}}} has a meaning for; rename it")
+        """Check that the program receives every parameter of a space, and that all values can be written as text."""
+        used = list(placeholders(self.args))
+        self._check_names(space)
+        for piece in used:
+            for value in _examples(1 if piece.name == TRIAL else space.parameters.get(piece.name or "")):
+                _check_text(piece.name, value, piece.form)
+        if any(piece.name == PARAMS for piece in used):
+            for name, parameter in space.parameters.items():
+                for value in _examples(parameter):
+                    _check_json(name, value)
+
+    def _check_names(self, space: Space) -> None:
+        reserved = [name for name in space.names if name in (TRIAL, FOLDER, PARAMS)]
+        if reserved:
+            raise ValueError(f"the parameter name {reserved[0]!r} is reserved for a placeholder; rename the parameter")
+        used = list(placeholders(self.args))
         for piece in used:
             if piece.name in (FOLDER, PARAMS) and piece.form:
                 raise ValueError(f"{{{piece.name}}} is a path and takes no format, got {{{piece.name}:{piece.form}}}")
             if piece.name not in (TRIAL, FOLDER, PARAMS, *space.names):
                 raise ValueError(
-                    f"the command has {{{piece.name}}}, and there is no parameter {piece.name!r}; the space has "
-                    f"{', '.join(map(repr, space.names))}. Write {{{{ and }}}} for braces"
+                    f"the command contains {{{piece.name}}}; expected one of the parameters "
+                    f"{', '.join(map(repr, space.names))}. Write {{{{ and }}}} for literal braces"
                 )
             if piece.name in space.conditions:
                 raise ValueError(
-                    f"the command has {{{piece.name}}}, a parameter that is not always there; let the program read its "
-                    "parameters from the JSON file {params}, which has those that are"
+                    f"the command contains {{{piece.name}}}, a conditional parameter, which does not always have a "
+                    "value; let the program read the JSON file {params}, which contains the active parameters"
                 )
         names = {piece.name for piece in used}
-        if PARAMS not in names:
-            missing = [name for name in space.names if name not in names]
-            if missing:
-                raise ValueError(
-                    f"the command does not give the program {', '.join(f'parameter {name!r}' for name in missing)}; "
-                    f"write {{{missing[0]}}} where it belongs, or {{params}} for the path of a JSON file with all"
-                )
-        for piece in used:
-            for value in _examples(1 if piece.name == TRIAL else space.parameters.get(piece.name or "")):
-                _check_text(piece.name, value, piece.form)
-        if PARAMS in names:
-            for name, parameter in space.parameters.items():
-                for value in _examples(parameter):
-                    _check_json(name, value)
+        missing = [name for name in space.names if name not in names]
+        if missing and PARAMS not in names:
+            raise ValueError(
+                f"the command does not contain {', '.join(f'parameter {name!r}' for name in missing)}; "
+                f"add {{{missing[0]}}}, or {{params}} for the path of a JSON file with all parameters"
+            )
 
-    def _find(self) -> None:
-        """Whether the program is there and can be started, as far as it is known which it is."""
-        program, cwd = self.words[0], self.cwd or ""
+    def _check_executable(self) -> None:
+        """Check that the program exists and is executable, unless its path depends on the trial."""
+        program, cwd = self.args[0], self.cwd or ""
         if any(True for _ in placeholders([program, cwd])):
             return
         plain = "".join(piece.text for piece in pieces(program))
@@ -159,29 +171,29 @@ class Command:
         found = shutil.which(in_cwd)
         if found is None:
             what = "is not executable" if Path(in_cwd).is_file() else "was not found"
-            raise ValueError(f"the program {plain!r} {what}; give its path, or see that it is on PATH")
-        if os.name == "nt" and Path(found).suffix.lower() in SHELLS:
-            raise ValueError(f"{found} is run by a shell, which arguments can escape into; give the program itself")
+            raise ValueError(f"the program {plain!r} {what}; give its path, or add its directory to PATH")
+        if os.name == "nt" and Path(found).suffix.lower() in BATCH_FILES:
+            raise ValueError(f"{found} runs in a shell, which arguments can escape into; give the program itself")
 
 
-def beside(store: Any) -> str:
-    """The folder with the logs of a store: ``run.logs`` beside ``run.db``."""
+def logs_of(store: Any) -> str:
+    """The log directory of a store: ``run.logs`` next to ``run.db``."""
     path = Path(store).resolve()
     logs = path.with_suffix(".logs")
     return str(logs if logs != path else path.with_name(f"{path.name}.logs"))
 
 
-def _checked_words(words: Any) -> tuple[str, ...]:
-    if isinstance(words, str | bytes) or not isinstance(words, Sequence):
+def _check_args(args: Any) -> tuple[str, ...]:
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
         raise TypeError(
-            f'a command is a list of words, such as ["python", "sim.py", "--a", "{{a}}"], got {words!r}; there is no '
-            "shell to take it apart"
+            f'expected a list of arguments, such as ["python", "sim.py", "--a", "{{a}}"], got {args!r}; no shell '
+            "splits a command line"
         )
-    if not words:
-        raise ValueError("the command is empty; wanted a program and its arguments")
-    checked = tuple(_text(word, "a word of a command") for word in words)
+    if not args:
+        raise ValueError("expected a program and its arguments, got an empty command")
+    checked = tuple(_text(arg, "an argument of a command") for arg in args)
     for _ in placeholders(checked):
-        pass  # which raises where one makes no sense
+        pass  # raises if a placeholder is invalid
     return checked
 
 
@@ -190,12 +202,12 @@ def _text(value: Any, what: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{what} must be text, got {value!r}; write {str(value)!r}")
     if "\0" in text:
-        raise ValueError(f"{what} cannot have a null character, got {value!r}")
+        raise ValueError(f"{what} must not contain a null character, got {value!r}")
     return text
 
 
 def _examples(parameter: Parameter | int | None) -> Sequence[Any]:
-    """Values to try how they are written: every option, or one number of the kind."""
+    """Values to check as text: every option, or one number of the parameter's type."""
     if isinstance(parameter, Choice):
         return parameter.options
     if parameter is None:
@@ -205,9 +217,9 @@ def _examples(parameter: Parameter | int | None) -> Sequence[Any]:
 
 def _check_text(name: str | None, value: Any, form: str) -> None:
     try:
-        written(value, form)
+        as_text(value, form)
     except ValueError as error:
-        raise ValueError(f"{{{name}}} in the command: {error}; the JSON file {{params}} may do") from None
+        raise ValueError(f"{{{name}}} in the command: {error}; use the JSON file {{params}} instead") from None
 
 
 def _check_json(name: str, value: Any) -> None:
@@ -215,12 +227,5 @@ def _check_json(name: str, value: Any) -> None:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"option {value!r} of parameter {name!r} cannot stand in the JSON file {{params}}: {error}"
+            f"option {value!r} of parameter {name!r} cannot be written to the JSON file {{params}}: {error}"
         ) from None
-
-
-def named(params: Any) -> dict[str, Any]:
-    """A point by name, also one of a space without names."""
-    if isinstance(params, Mapping):
-        return dict(params)
-    return {f"x{i}": value for i, value in enumerate(params)}

@@ -1,4 +1,4 @@
-"""What came of an evaluation, and how the objective is called, wherever it runs."""
+"""The outcome of an evaluation, and the call of the objective that produces it, wherever it runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dale.space.point import Params
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation.
+    """The outcome of an evaluation: a value or an error.
 
     Attributes:
-        value: What the objective returned, if it did.
-        error: Why there is no value; None where there is one.
-        retry: The machine is to blame and not the point.
-        broken: No other evaluation would fare better.
+        value: What the objective returned.
+        error: Why there is no value; None if there is one.
+        retry: The failure is transient: it does not depend on the point.
+        broken: Every other evaluation would fail in the same way.
     """
 
     value: Any = None
@@ -31,25 +31,25 @@ class Outcome:
     broken: bool = False
 
 
-class Numbered(ABC):
-    """An objective that is told which trial it evaluates, and tells itself what came of it."""
+class TrialObjective(ABC):
+    """An objective that also receives the id of the trial, and returns an ``Outcome``."""
 
     @abstractmethod
     def evaluate(self, trial: int, params: Any) -> Outcome:
-        """Evaluate a trial, given by its number and its point."""
+        """Evaluate the trial with this id at this point."""
 
 
-Objective = Callable[[Any], Any] | Numbered
+Objective = Callable[[Any], Any] | TrialObjective
 
 
 def call(fun: Objective, trial: int, params: Any) -> Outcome:
-    """Call the objective. What it raises is brought back as text, for not every exception can travel."""
+    """Call the objective. An exception is returned as text, because not every exception can be pickled."""
     try:
-        return fun.evaluate(trial, params) if isinstance(fun, Numbered) else Outcome(fun(params))
+        return fun.evaluate(trial, params) if isinstance(fun, TrialObjective) else Outcome(fun(params))
     except Exception as error:
         return Outcome(error=traceback.format_exc(), retry=isinstance(error, Retry))
 
 
 def copied(params: Params) -> Any:
-    """The point for the objective to keep or to change; that of the trial is part of the history."""
+    """A copy of the point, which the objective may modify; the original belongs to the trial."""
     return params.copy() if isinstance(params, np.ndarray) else dict(params)

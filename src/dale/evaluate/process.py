@@ -1,11 +1,11 @@
-"""One fresh process for each evaluation: what crashes or hangs there fails its trial and nothing else.
+"""Evaluation in a new process for each trial: a crash or a hang fails that trial only.
 
-A process begins as a session of its own, so that what it starts ends with it, and Ctrl-C does not reach it; it says
-when it begins and what came of it through a pipe; and it ends when this process does, however that comes about.
+Each process starts its own session, so that its children end with it and Ctrl-C does not reach it. It reports its start
+and its outcome through a pipe. It ends when the process of the run ends, for whatever reason.
 
-How it is made: by ``forkserver``, or ``spawn`` where there is none, which are safe among threads, if the objective can
-be found by a fresh interpreter. If not, as of a lambda, a function inside a function or one typed into a notebook, by
-``fork`` where the platform has it.
+If a new interpreter can import the objective, processes come from ``forkserver``, or from ``spawn`` where there is no
+fork server; both are safe with threads. Otherwise, as for a lambda, a nested function or a function defined in a
+notebook, they come from ``fork`` if the platform supports it.
 """
 
 from __future__ import annotations
@@ -26,248 +26,249 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from dale.evaluate.evaluator import POLL
-from dale.evaluate.outcome import Numbered, Objective, Outcome, call, copied
+from dale.evaluate.evaluator import POLL_INTERVAL
+from dale.evaluate.outcome import Objective, Outcome, TrialObjective, call, copied
+from dale.evaluate.termination import GRACE, describe_exit
 from dale.history.trial import Trial
 from dale.space.point import short_repr
 
-GRACE = 5.0  # seconds for a process to go by itself, after its value was read or after SIGTERM; then it is killed
-START = 60.0  # seconds for a process to begin, where evaluations have a time limit
-BEGUN = "begun"  # a process sends this, then its outcome
-GUARD = (
-    "the process of an evaluation imports your script afresh, so what is to be done once, such as to call "
-    'dale.minimize, must stand under: if __name__ == "__main__"'
+START_TIMEOUT = 60.0  # seconds for a process to start; applies only if evaluations have a timeout
+STARTED = "started"  # the first message of a process; the second is its outcome
+MAIN_GUARD_HINT = (
+    "each evaluation runs in a process that imports your script, so code that must run only once, such as the call of "
+    'dale.minimize, must be under: if __name__ == "__main__"'
 )
-_hiding = threading.Lock()
+_main_module_lock = threading.Lock()
 
 
 @dataclass
-class Running:
-    """A process that evaluates a trial, and the moment at which it will be ended."""
+class RunningProcess:
+    """A process that evaluates a trial, and the time at which it will be terminated."""
 
     trial: Trial
     process: BaseProcess
     connection: Connection
     deadline: float
-    begun: bool = False
+    started: bool = False
 
 
-class InProcesses:
-    """Runs the objective in up to ``n_parallel`` processes, each evaluation in one of its own.
+class ProcessEvaluator:
+    """Evaluates each trial in its own process.
 
     Args:
         fun: The objective.
-        n_parallel: How many at once.
+        max_running: Number of processes at once.
         timeout: Seconds for each evaluation.
     """
 
-    def __init__(self, fun: Objective, n_parallel: int, timeout: float) -> None:
+    def __init__(self, fun: Objective, max_running: int, timeout: float) -> None:
         if multiprocessing.current_process().daemon:
             raise RuntimeError(
-                "n_parallel and timeout need processes, which a daemonic process (a worker of multiprocessing.Pool, "
-                "say) may not have; use executor=concurrent.futures.ThreadPoolExecutor() there, or "
-                "concurrent.futures.ProcessPoolExecutor in place of the Pool"
+                "n_parallel and timeout start processes, which a daemonic process (such as a worker of "
+                "multiprocessing.Pool) cannot do; use executor=concurrent.futures.ThreadPoolExecutor() there, or "
+                "concurrent.futures.ProcessPoolExecutor instead of the Pool"
             )
         if getattr(multiprocessing.current_process(), "_inheriting", False):
-            raise RuntimeError(GUARD)
-        self.n_parallel = n_parallel
+            raise RuntimeError(MAIN_GUARD_HINT)
+        self.max_running = max_running
         self.broken: str | None = None
         self._fun = fun
         self._timeout = timeout
         self._method = _start_method(fun)
         if self._method == "forkserver":
             _preload_dale()
-        self._running: list[Running] = []
-        self._leaving: list[tuple[BaseProcess, float]] = []
-        self._unstarted: list[tuple[Trial, Outcome]] = []
-        self._ever_begun = False
+        self._running: list[RunningProcess] = []
+        self._exiting: list[tuple[BaseProcess, float]] = []  # each with the time at which it will be killed
+        self._not_started: list[tuple[Trial, Outcome]] = []
+        self._any_started = False
         self._closed = False
 
     @property
-    def n_out(self) -> int:
-        """How many processes run."""
-        return len(self._running) + len(self._unstarted)
+    def n_running(self) -> int:
+        """Number of trials whose outcome has not been returned."""
+        return len(self._running) + len(self._not_started)
 
     def submit(self, trial: Trial) -> None:
         """Start a process for the trial."""
         if self._closed:
-            raise RuntimeError("this interpreter is about to exit; no more evaluations are begun")
+            raise RuntimeError("the interpreter is exiting; no more evaluations can start")
         params = copied(trial.params)
-        why = why_it_cannot_be_sent(params)
-        context: Any = multiprocessing.get_context(self._method if why is None else _fork(f"the point {params!r}", why))
+        why = pickling_error(params)
+        method = self._method if why is None else _require_fork(f"the point {params!r}", why)
+        context: Any = multiprocessing.get_context(method)
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(
             target=_evaluate, args=(self._fun, trial.id, params, sender), name=f"dale-trial-{trial.id}"
         )
         try:
-            with _script_left_out() if isinstance(self._fun, Numbered) else nullcontext():
+            with _main_module_hidden() if isinstance(self._fun, TrialObjective) else nullcontext():
                 process.start()
-        except (OSError, EOFError) as error:  # no memory, no more processes allowed; or the fork server died
+        except (OSError, EOFError) as error:  # out of memory or of processes, or the fork server died
             receiver.close()
             self.broken = f"no process could be started: {error!r}"
-            self._unstarted.append((trial, Outcome(error=self.broken, retry=True)))
+            self._not_started.append((trial, Outcome(error=self.broken, retry=True)))
         else:
-            limit = max(self._timeout, START) if self._timeout < float("inf") else self._timeout
-            self._running.append(Running(trial, process, receiver, monotonic() + limit))
+            limit = max(self._timeout, START_TIMEOUT) if self._timeout < float("inf") else self._timeout
+            self._running.append(RunningProcess(trial, process, receiver, monotonic() + limit))
         finally:
             sender.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until a process says something, dies or is out of time, not longer than this."""
-        if not self._unstarted:
+        """Wait until a process sends a message, dies or times out, at most this long."""
+        if not self._not_started:
             now = monotonic()
-            left = min([seconds, POLL, *(r.deadline - now for r in self._running)])
+            left = min([seconds, POLL_INTERVAL, *(r.deadline - now for r in self._running)])
             wait([h for r in self._running for h in (r.connection, r.process.sentinel)], max(left, 0.0))
 
-    def ended(self) -> list[tuple[Trial, Outcome]]:
-        """What came of the processes that have sent it, died or used up their time."""
+    def completed(self) -> list[tuple[Trial, Outcome]]:
+        """Outcomes of the processes that have sent theirs, died or timed out."""
         self._reap()
-        ended, self._unstarted = self._unstarted, []
+        completed, self._not_started = self._not_started, []
         for running in list(self._running):
-            outcome = self._look(running)
+            outcome = self._poll(running)
             if outcome is not None:
                 self._running.remove(running)
-                ended.append((running.trial, outcome))
-        return ended
+                completed.append((running.trial, outcome))
+        return completed
 
     def cancel(self) -> int:
-        """Nothing is out that has not begun."""
+        """Return 0: every submitted trial has started."""
         return 0
 
-    def __enter__(self) -> InProcesses:
-        atexit.register(self._close)  # a daemon thread is not told of the end of the interpreter
+    def __enter__(self) -> ProcessEvaluator:
+        atexit.register(self._close)  # a daemon thread is not notified when the interpreter exits
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End every process."""
+        """Terminate all processes."""
         self._close()
 
-    def _look(self, running: Running) -> Outcome | None:
-        """What came of a process; None while it runs."""
+    def _poll(self, running: RunningProcess) -> Outcome | None:
+        """The outcome of a process; None while it runs."""
         process, connection = running.process, running.connection
-        dead = process.exitcode is not None  # before the pipe is read: what is in it then is all there is
+        dead = process.exitcode is not None  # checked before the pipe is read, which is then complete
         try:
             while connection.poll():
                 message = connection.recv()
-                if message == BEGUN:
-                    running.begun = self._ever_begun = True
+                if message == STARTED:
+                    running.started = self._any_started = True
                     running.deadline = monotonic() + self._timeout
                 else:
-                    self._leave(running)
+                    self._let_exit(running)
                     return message
         except (EOFError, OSError):
             dead = True
             process.join(GRACE)
         except Exception as error:
-            self._end(running)
-            return Outcome(error=f"what the objective returned cannot be read from its process: {error!r}")
+            self._terminate(running)
+            return Outcome(error=f"the return value of the objective cannot be unpickled: {error!r}")
         if dead:
             return self._died(running)
         if monotonic() >= running.deadline:
-            self._end(running)
-            if running.begun:
+            self._terminate(running)
+            if running.started:
                 return Outcome(error=f"timed out after {self._timeout:g} s")
-            return Outcome(error=f"the process of the evaluation has not begun within {START:g} s", retry=True)
+            return Outcome(error=f"the process of the evaluation did not start within {START_TIMEOUT:g} s", retry=True)
         return None
 
-    def _died(self, running: Running) -> Outcome:
-        how = how_it_ended(running.process.exitcode)
-        self._end(running)
-        if running.begun:
+    def _died(self, running: RunningProcess) -> Outcome:
+        how = describe_exit(running.process.exitcode)
+        self._terminate(running)
+        if running.started:
             return Outcome(error=f"the process of the evaluation {how} before the objective returned")
-        why = f"the process of the evaluation {how} before it began; it may have said why on standard error"
-        if not self._ever_begun:  # nor will the next one
-            imports = self._method != "fork" and not isinstance(self._fun, Numbered)
-            self.broken = f"{why}. Note that {GUARD}" if imports else why
+        why = f"the process of the evaluation {how} before it started; see standard error for the reason"
+        if not self._any_started:  # then the next one will not start either
+            imports_script = self._method != "fork" and not isinstance(self._fun, TrialObjective)
+            self.broken = f"{why}. Note that {MAIN_GUARD_HINT}" if imports_script else why
         return Outcome(error=why, retry=True)
 
-    def _leave(self, running: Running) -> None:
-        """Let a process go by itself."""
+    def _let_exit(self, running: RunningProcess) -> None:
+        """Let a process exit by itself; it is killed after the grace period."""
         running.connection.close()
-        self._leaving.append((running.process, monotonic() + GRACE))
+        self._exiting.append((running.process, monotonic() + GRACE))
 
-    def _end(self, running: Running) -> None:
-        """Make it go."""
+    def _terminate(self, running: RunningProcess) -> None:
         _signal(running.process, "SIGTERM")
-        self._leave(running)
+        self._let_exit(running)
 
     def _reap(self) -> None:
-        """Take leave of those that have gone, and kill those that would not."""
-        staying = []
-        for process, deadline in self._leaving:
+        """Clean up after the processes that have exited, and kill those whose grace period is over."""
+        exiting = []
+        for process, deadline in self._exiting:
             if process.exitcode is not None:
-                _bury(process)
+                _clean_up(process)
             else:
                 if monotonic() >= deadline:
                     _signal(process, "SIGKILL")
-                staying.append((process, deadline))
-        self._leaving = staying
+                exiting.append((process, deadline))
+        self._exiting = exiting
 
     def _close(self) -> None:
         self._closed = True
         atexit.unregister(self._close)
         for running in self._running:
-            self._end(running)
+            self._terminate(running)
         self._running = []
         until = monotonic() + GRACE
         try:
-            for process, _ in self._leaving:
+            for process, _ in self._exiting:
                 process.join(max(until - monotonic(), 0.0))
-        finally:  # also if Ctrl-C is pressed once more
-            for process, _ in self._leaving:
+        finally:  # also after another Ctrl-C
+            for process, _ in self._exiting:
                 _signal(process, "SIGKILL")
-            for process, _ in self._leaving:
+            for process, _ in self._exiting:
                 process.join(GRACE)
-                _bury(process)
-            self._leaving = []
+                _clean_up(process)
+            self._exiting = []
 
 
-def why_it_cannot_be_sent(thing: Any) -> str | None:
-    """Why something cannot be sent to another process; None if it can."""
+def pickling_error(value: Any) -> str | None:
+    """Why a value cannot be sent to another process; None if it can."""
     try:
-        ForkingPickler.dumps(thing)
-    except Exception as error:  # whatever its own methods raise
+        ForkingPickler.dumps(value)
+    except Exception as error:  # the methods of the value may raise anything
         return f"{type(error).__name__}: {error}"
     return None
 
 
 def _start_method(fun: Objective) -> str:
-    why = why_it_cannot_be_sent(fun)
+    why = pickling_error(fun)
     if why is None and b"__main__" in bytes(ForkingPickler.dumps(fun)) and not _main_is_a_file():
-        why = "it was defined in a session that a fresh interpreter cannot import"
+        why = "it was defined in a session that a new interpreter cannot import"
     if why is not None:
-        return _fork(f"the objective {fun!r}", why)
+        return _require_fork(f"the objective {fun!r}", why)
     return "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 
 def _preload_dale() -> None:
-    """Let the fork server import dale once and for all, if it is not running yet, with what else it is to import."""
-    from multiprocessing import forkserver  # there is none on every platform
+    """Let the fork server import dale once, in addition to the modules it already preloads. No effect if it runs."""
+    from multiprocessing import forkserver  # not available on every platform
 
-    wanted = getattr(getattr(forkserver, "_forkserver", None), "_preload_modules", ["__main__"])
-    if "dale" not in wanted:
-        multiprocessing.set_forkserver_preload([*wanted, "dale"])
+    modules = getattr(getattr(forkserver, "_forkserver", None), "_preload_modules", ["__main__"])
+    if "dale" not in modules:
+        multiprocessing.set_forkserver_preload([*modules, "dale"])
 
 
 @contextmanager
-def _script_left_out() -> Iterator[None]:
-    """Let processes that are started meanwhile not import the script, of which an objective of dale's needs nothing.
+def _main_module_hidden() -> Iterator[None]:
+    """Processes that start inside this block do not import the user's script, which a ``TrialObjective`` does not need.
 
-    So a script that minimises a program needs no guard. Multiprocessing asks the main module where it came from.
+    So a script that minimises a program needs no main guard. multiprocessing reads the path of the script from these
+    attributes of the main module.
     """
     main = sys.modules["__main__"]
-    with _hiding:
-        where = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
-        for name in where:
+    with _main_module_lock:
+        hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+        for name in hidden:
             setattr(main, name, None)
         try:
             yield
         finally:
-            for name, value in where.items():
+            for name, value in hidden.items():
                 setattr(main, name, value)
 
 
-def _fork(what: str, why: str) -> str:
+def _require_fork(what: str, why: str) -> str:
     if "fork" in multiprocessing.get_all_start_methods():
         return "fork"
     raise TypeError(
@@ -277,32 +278,32 @@ def _fork(what: str, why: str) -> str:
 
 
 def _main_is_a_file() -> bool:
-    """Whether a fresh process can import what was started: a script or ``python -m``, not a notebook or a prompt."""
+    """Whether a new process can import the main module: a script or ``python -m``, but not a notebook or a prompt."""
     main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
     return main.__spec__ is not None or (path is not None and Path(path).is_file())
 
 
 def _evaluate(fun: Objective, trial: int, params: Any, connection: Connection) -> None:
-    """In the new process: evaluate, and send the outcome."""
+    """In the new process: evaluate the trial, and send the outcome."""
     if sys.platform == "win32":
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a console
     else:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has the handlers of the run
-    threading.Thread(target=_end_with_the_run, daemon=True).start()
-    connection.send(BEGUN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork inherits the handlers of the run
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    connection.send(STARTED)
     outcome = call(fun, trial, params)
     try:
         connection.send(outcome)
     except Exception as error:
-        what = f"the objective returned {short_repr(outcome.value)}, which cannot be sent from its process"
+        what = f"the objective returned {short_repr(outcome.value)}, which cannot be pickled"
         connection.send(Outcome(error=f"{what}: {type(error).__name__}: {error}"))
 
 
-def _end_with_the_run() -> None:
-    """Wait for the end of the process that began this one, if only a kill -9 ended it, and end too."""
+def _exit_with_parent() -> None:
+    """Wait until the process of the run ends, even by ``kill -9``, and then kill this process and its children."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -312,7 +313,7 @@ def _end_with_the_run() -> None:
 
 
 def _signal(process: BaseProcess, name: str) -> None:
-    """Send a signal to a process and to all that it has started."""
+    """Send a signal to a process and its children."""
     if sys.platform == "win32":
         process.kill()
     elif process.pid is not None:
@@ -321,21 +322,11 @@ def _signal(process: BaseProcess, name: str) -> None:
             os.killpg(process.pid, number)
         if process.exitcode is None:
             with suppress(ProcessLookupError):
-                os.kill(process.pid, number)  # it may not have begun its session
+                os.kill(process.pid, number)  # it may not have started its session yet
 
 
-def _bury(process: BaseProcess) -> None:
-    """Nothing is left of a process that has ended, nor of what it has started."""
+def _clean_up(process: BaseProcess) -> None:
+    """Kill the remaining children of a process that has exited, and release its resources."""
     _signal(process, "SIGKILL")
-    with suppress(ValueError):  # not even that has ended it: it hangs in the kernel
+    with suppress(ValueError):  # it still runs, in spite of SIGKILL: it hangs in the kernel
         process.close()
-
-
-def how_it_ended(code: int | None) -> str:
-    """An exit code, or minus the number of a signal, in words."""
-    if code is None:
-        return "went away"
-    if code >= 0:
-        return f"ended with exit code {code}"
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else "unknown"
-    return f"was ended by signal {-code} ({name})"

@@ -1,12 +1,13 @@
-"""A command at work: each evaluation in a folder of its own, which has what the program was given and what it wrote.
+"""Runs a program for each evaluation, in a directory that holds its input and its output.
 
-    stdout.txt, stderr.txt   straight from the program, while it runs
-    command.json             its arguments, when and where it began, and how it ended
-    params.json              the parameters, if the command has {params}
+    stdout.txt, stderr.txt   the output of the program, written while it runs
+    command.json             arguments, host, working directory and start time; after the end also the exit code
+    params.json              the parameters, if the command contains {params}
 
-In the process that ``InProcesses`` makes for an evaluation, the program stays in the group of that process: whatever
-ends the evaluation ends the program and all that it has started. In an executor nobody else can end it, so there it
-gets a session of its own, its time is watched here, and a guard ends it if this process, a worker, is killed.
+Inside the process that ``ProcessEvaluator`` starts for an evaluation, the program stays in the process group of that
+process: whatever terminates the evaluation terminates the program and its children. In an executor nothing else could
+terminate it. There it runs in its own session, with its own timeout, and a watchdog terminates it if the worker is
+killed.
 """
 
 from __future__ import annotations
@@ -31,145 +32,162 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
-from dale.evaluate import watchdog as guard
-from dale.evaluate.command import FOLDER, PARAMS, TRIAL, Command, named
-from dale.evaluate.outcome import Numbered, Outcome
-from dale.evaluate.output import TAIL, from_json, last_number, stamp, tail
-from dale.evaluate.placeholders import filled, placeholders
-from dale.evaluate.process import GRACE, how_it_ended
+from dale.evaluate import watchdog
+from dale.evaluate.outcome import Outcome, TrialObjective
+from dale.evaluate.output import TAIL, file_stamp, last_number, tail, value_from_json
+from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, fill, placeholders
+from dale.evaluate.termination import GRACE, describe_exit
 from dale.space.int import Int
 from dale.space.space import Space
 
-TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h
-LAST_WORDS = 4096  # bytes of standard error that an error shows
-LINES = 20  # of them
-LONGEST = 2000  # characters of a command that an error shows
-OF_THIS_POINT = (errno.E2BIG, errno.ENAMETOOLONG)  # what cannot be started for its arguments' sake
-STDOUT, STDERR, RECORD, POINT = "stdout.txt", "stderr.txt", "command.json", "params.json"
+EX_TEMPFAIL = 75  # of sysexits.h: a transient failure
+STDERR_BYTES, STDERR_LINES = 4096, 20  # of standard error in an error message
+MAX_COMMAND_LENGTH = 2000  # characters of the command in an error message
+ARGUMENT_ERRORS = (errno.E2BIG, errno.ENAMETOOLONG)  # the program cannot be started with these arguments only
+STDOUT, STDERR, RECORD, PARAMS_FILE = "stdout.txt", "stderr.txt", "command.json", "params.json"
 
 
 @dataclass(frozen=True)
-class Program(Numbered):
-    """A command that is ready to be evaluated.
+class ProgramSpec:
+    """What to run and where its value is.
 
     Attributes:
-        command: What to start.
-        whole: Names of the parameters that are whole numbers, which a space without names gives as floats.
-        logs: Folder for the folders of evaluations; None for temporary ones.
-        base: Folder that paths of the command begin at.
-        environment: Of the program; None for that of the process.
-        alone: Whether it gets a session of its own.
-        timeout: Seconds for each evaluation; only where it is alone.
+        args: The program and its arguments, with placeholders.
+        result: JSON file with the value; None for standard output.
+        key: Place of the value in that file.
+        cwd: Working directory.
     """
 
-    command: Command
-    whole: frozenset[str]
+    args: tuple[str, ...]
+    result: str | None
+    key: str | None
+    cwd: str | None
+
+
+@dataclass(frozen=True)
+class Program(TrialObjective):
+    """A program as an objective.
+
+    Attributes:
+        spec: What to run.
+        integers: Names of the integer parameters, which a space without names passes as floats.
+        logs: Directory for the directories of the evaluations; None for temporary ones.
+        base: Directory that relative paths start at.
+        environment: Environment variables of the program; None for those of the process.
+        own_session: Whether the program runs in its own session.
+        timeout: Seconds for each evaluation; applies only in its own session.
+    """
+
+    spec: ProgramSpec
+    integers: frozenset[str]
     logs: str | None
     base: str
     environment: Mapping[str, str] | None
-    alone: bool
+    own_session: bool
     timeout: float = math.inf
 
     @classmethod
-    def of(cls, command: Command, space: Space | None, logs: str | None, *, alone: bool) -> Program:
-        """A command made ready: paths are taken from here, and so is the environment where it runs on this machine.
+    def of(cls, spec: ProgramSpec, space: Space | None, logs: str | None, *, own_session: bool) -> Program:
+        """Bind a program to the current directory and, unless it has its own session, to the current environment.
 
-        A fork server has the folder and the environment that there were when it was started.
+        A fork server keeps the directory and the environment from when it was started.
         """
         parameters = {} if space is None else space.parameters
         return cls(
-            command,
+            spec,
             frozenset(name for name, parameter in parameters.items() if isinstance(parameter, Int)),
             None if logs is None else str(Path(logs).absolute()),
             str(Path.cwd()),
-            None if alone else dict(os.environ),
-            alone,
+            None if own_session else dict(os.environ),
+            own_session,
         )
 
     def evaluate(self, trial: int, params: Any) -> Outcome:
-        """Run the program on a trial."""
+        """Run the program for a trial."""
         try:
-            with self._folder(trial) as folder:
-                return self._evaluate(trial, params, folder)
+            with self._directory(trial) as directory:
+                return self._evaluate(trial, params, directory)
         except OSError as error:
-            return Outcome(error=f"the folder of trial {trial} could not be written: {error}", retry=True, broken=True)
+            return Outcome(error=f"the directory of trial {trial} cannot be written: {error}", retry=True, broken=True)
 
-    def _evaluate(self, trial: int, params: Any, folder: Path) -> Outcome:
-        values = {name: int(v) if name in self.whole else v for name, v in named(params).items()}
-        own = {TRIAL: trial, FOLDER: str(folder), PARAMS: str(folder / POINT)}
-        if any(piece.name == PARAMS for piece in placeholders(self.command.words)):
-            (folder / POINT).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    def _evaluate(self, trial: int, params: Any, directory: Path) -> Outcome:
+        spec = self.spec
+        values = {name: int(v) if name in self.integers else v for name, v in _by_name(params).items()}
+        own = {TRIAL: trial, FOLDER: str(directory), PARAMS: str(directory / PARAMS_FILE)}
+        if any(piece.name == PARAMS for piece in placeholders(spec.args)):
+            (directory / PARAMS_FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         try:
-            words = [filled(word, {**values, **own}) for word in self.command.words]
+            args = [fill(arg, {**values, **own}) for arg in spec.args]
         except KeyError as error:
-            return Outcome(error=f"the command has {{{error.args[0]}}}, and the point has no such parameter: {values}")
-        cwd = Path(self.base, filled(self.command.cwd or "", own))
-        result = None if self.command.result is None else cwd / filled(self.command.result, own)
-        before = None if result is None else stamp(result)
+            return Outcome(error=f"the command contains {{{error.args[0]}}}, which is not a parameter of {values}")
+        cwd = Path(self.base, fill(spec.cwd or "", own))
+        result = None if spec.result is None else cwd / fill(spec.result, own)
+        before = None if result is None else file_stamp(result)
         record = {
-            "words": words,
+            "args": args,
             "trial": trial,
             "cwd": str(cwd),
             "host": socket.gethostname(),
-            "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        _write(folder, record)
-        begun = time.monotonic()
-        with _outlasting_sigterm(self.alone) as terminated:
+        _write(directory, record)
+        started = time.monotonic()
+        with _sigterm_deferred(self.own_session) as terminated:
             try:
-                code, late = self._run(words, cwd, folder, self._surroundings(trial, folder))
+                code, timed_out = self._run(args, cwd, directory, self._environment(trial, directory))
             except OSError as error:
-                why = f"the program {words[0]!r} could not be started: {error}"
-                here = error.errno not in OF_THIS_POINT
-                return Outcome(error=_explained(words, None, "", why), retry=here, broken=here)
-            _write(folder, {**record, "exit_code": code, "seconds": round(time.monotonic() - begun, 3)})
+                why = f"the program {args[0]!r} could not be started: {error}"
+                broken = error.errno not in ARGUMENT_ERRORS
+                return Outcome(error=_error_text(args, None, "", why), retry=broken, broken=broken)
+            _write(directory, {**record, "exit_code": code, "seconds": round(time.monotonic() - started, 3)})
         if terminated:
-            sys.exit(128 + terminated[0])  # the outcome has no receiver any more
-        kept = folder if self.logs is not None else None
-        if late:
-            return self._failed(words, folder, kept, f"timed out after {self.timeout:g} s")
+            sys.exit(128 + terminated[0])  # nobody waits for the outcome any more
+        if timed_out:
+            return self._failed(args, directory, f"timed out after {self.timeout:g} s")
         if code != 0:
-            return self._failed(words, folder, kept, f"the program {how_it_ended(code)}", retry=code == TRY_AGAIN)
+            return self._failed(args, directory, f"the program {describe_exit(code)}", retry=code == EX_TEMPFAIL)
         try:
-            return Outcome(_printed(folder / STDOUT) if result is None else from_json(result, self.command.key, before))
+            value = _printed(directory / STDOUT) if result is None else value_from_json(result, spec.key, before)
         except (ValueError, OSError) as error:
-            return self._failed(words, folder, kept, str(error))
+            return self._failed(args, directory, str(error))
+        return Outcome(value)
 
-    def _run(self, words: list[str], cwd: Path, folder: Path, step_bounds: dict[str, str]) -> tuple[int, bool]:
-        """Start the program and wait for it: its exit code, or minus a signal; and whether it was out of time."""
-        with _guard(self.alone) as watch:
-            with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
+    def _run(self, args: list[str], cwd: Path, directory: Path, environment: dict[str, str]) -> tuple[int, bool]:
+        """Run the program; return its exit code, or minus the number of a signal, and whether it timed out."""
+        with _watchdog(self.own_session) as watch:
+            with (directory / STDOUT).open("wb") as stdout, (directory / STDERR).open("wb") as stderr:
                 process = subprocess.Popen(
-                    words,
+                    args,
                     stdin=subprocess.DEVNULL,
                     stdout=stdout,
                     stderr=stderr,
                     cwd=cwd,
-                    env=step_bounds,
-                    start_new_session=self.alone,
+                    env=environment,
+                    start_new_session=self.own_session,
                 )
-            if not self.alone:
+            if not self.own_session:
                 return process.wait(), False
             try:
                 watch(process.pid)
                 process.wait(None if self.timeout == math.inf else self.timeout)
-                late = False
+                timed_out = False
             except subprocess.TimeoutExpired:
-                late = True
-            finally:  # also after Ctrl-C; and what it has started ends with it
-                code = _ended(process)
-            return code, late
+                timed_out = True
+            finally:  # also after Ctrl-C; also terminates the children of a program that has ended
+                code = _terminate(process)
+            return code, timed_out
 
-    def _surroundings(self, trial: int, folder: Path) -> dict[str, str]:
+    def _environment(self, trial: int, directory: Path) -> dict[str, str]:
         inherited = os.environ if self.environment is None else self.environment
-        return {**inherited, "DALE_TRIAL": str(trial), "DALE_FOLDER": str(folder)}
+        return {**inherited, "DALE_TRIAL": str(trial), "DALE_FOLDER": str(directory)}
 
-    def _failed(self, words: list[str], folder: Path, kept: Path | None, why: str, *, retry: bool = False) -> Outcome:
-        return Outcome(error=_explained(words, kept, tail(folder / STDERR, LAST_WORDS), why), retry=retry)
+    def _failed(self, args: list[str], directory: Path, why: str, *, retry: bool = False) -> Outcome:
+        logs = directory if self.logs is not None else None
+        return Outcome(error=_error_text(args, logs, tail(directory / STDERR, STDERR_BYTES), why), retry=retry)
 
     @contextmanager
-    def _folder(self, trial: int) -> Iterator[Path]:
-        """A folder that nothing was in before; of a trial that is evaluated again, one more."""
+    def _directory(self, trial: int) -> Iterator[Path]:
+        """A new, empty directory; if the trial was evaluated before, with the number of the attempt in its name."""
         if self.logs is None:
             with TemporaryDirectory(prefix=f"dale-trial-{trial}-", ignore_cleanup_errors=True) as name:
                 yield Path(name).resolve()
@@ -177,55 +195,62 @@ class Program(Numbered):
         Path(self.logs).mkdir(parents=True, exist_ok=True)
         attempt = 1
         while True:
-            folder = Path(self.logs, f"{trial}" if attempt == 1 else f"{trial}-{attempt}")
+            directory = Path(self.logs, f"{trial}" if attempt == 1 else f"{trial}-{attempt}")
             try:
-                folder.mkdir()
+                directory.mkdir()
             except FileExistsError:
                 attempt += 1
             else:
                 break
-        yield folder
+        yield directory
+
+
+def _by_name(params: Any) -> dict[str, Any]:
+    """A point as a mapping; ``x0``, ``x1``, ... are the names in a space without names."""
+    if isinstance(params, Mapping):
+        return dict(params)
+    return {f"x{i}": value for i, value in enumerate(params)}
 
 
 def _printed(path: Path) -> float:
-    """The last number of what was written to standard output."""
+    """The last number on standard output."""
     number = last_number(tail(path))
     if number is None:
-        where = f"the last {TAIL} bytes of" if path.stat().st_size > TAIL else "all of"
-        raise ValueError(f"there is no number in {where} the program's standard output")
+        where = f"the last {TAIL} bytes of the" if path.stat().st_size > TAIL else "the"
+        raise ValueError(f"expected a number in {where} standard output of the program, got none")
     return number
 
 
-def _explained(words: list[str], kept: Path | None, said: str, why: str) -> str:
-    """An error in words: the command, where its output is, the end of standard error, and last what it was."""
-    command = shlex.join(words)
-    lines = said.strip().splitlines()[-LINES:]
-    parts = [f"command: {command if len(command) <= LONGEST else command[:LONGEST] + '...'}"]
-    parts += [f"output: {kept}"] if kept is not None else []
+def _error_text(args: list[str], logs: Path | None, stderr: str, why: str) -> str:
+    """The error of a trial: the command, the location of its output, the end of standard error, and the reason."""
+    command = shlex.join(args)
+    lines = stderr.strip().splitlines()[-STDERR_LINES:]
+    parts = [f"command: {command if len(command) <= MAX_COMMAND_LENGTH else command[:MAX_COMMAND_LENGTH] + '...'}"]
+    parts += [f"output: {logs}"] if logs is not None else []
     parts += ["standard error:", *(f"  {line}" for line in lines)] if lines else []
     parts.append(f"{why}: {lines[-1].strip()}" if lines else why)
     return "\n".join(parts).encode("utf-8", errors="backslashreplace").decode()
 
 
-def _write(folder: Path, record: Mapping[str, Any]) -> None:
-    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+def _write(directory: Path, record: Mapping[str, Any]) -> None:
+    (directory / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 @contextmanager
-def _outlasting_sigterm(alone: bool) -> Iterator[list[int]]:
-    """Let the process of an evaluation outlast SIGTERM, which its whole group gets, so that the program has its time.
+def _sigterm_deferred(own_session: bool) -> Iterator[list[int]]:
+    """Keep the process of an evaluation alive after SIGTERM, which its whole group receives, while the program exits.
 
-    Whoever sent it kills the group when the time is over. Gives the signals that have arrived.
+    The sender kills the group when the grace period is over. Yields the signals that have arrived.
     """
     seen: list[int] = []
-    if alone or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+    if own_session or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield seen
         return
 
-    def note(number: int, _: FrameType | None) -> None:
+    def remember(number: int, _: FrameType | None) -> None:
         seen.append(number)
 
-    before = signal.signal(signal.SIGTERM, note)
+    before = signal.signal(signal.SIGTERM, remember)
     try:
         yield seen
     finally:
@@ -233,13 +258,13 @@ def _outlasting_sigterm(alone: bool) -> Iterator[list[int]]:
 
 
 @contextmanager
-def _guard(wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Gives a function that has a process group ended if this process dies before the end of the block."""
-    if not wanted or sys.platform == "win32":
+def _watchdog(enabled: bool) -> Iterator[Callable[[int], None]]:
+    """Yield a function that makes a watchdog terminate a process group if this process dies inside the block."""
+    if not enabled or sys.platform == "win32":
         yield lambda group: None
         return
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", guard.__file__, str(GRACE)],
+        [sys.executable, "-I", "-S", watchdog.__file__, str(GRACE)],
         bufsize=0,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -250,7 +275,7 @@ def _guard(wanted: bool) -> Iterator[Callable[[int], None]]:
     assert pipe is not None
 
     def watch(group: int) -> None:
-        with suppress(BrokenPipeError):  # somebody has killed the guard, which is no reason not to evaluate
+        with suppress(BrokenPipeError):  # somebody killed the watchdog; the evaluation continues without it
             pipe.write(b"%d" % group)
 
     try:
@@ -261,8 +286,8 @@ def _guard(wanted: bool) -> Iterator[Callable[[int], None]]:
         pipe.close()
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    """End a program that has a session of its own, and all that it has started: first by word, then by force."""
+def _terminate(process: subprocess.Popen[bytes]) -> int:
+    """Terminate a program in its own session with all its children: by SIGTERM, after the grace period by SIGKILL."""
     if sys.platform == "win32":
         process.kill()
     else:

@@ -1,4 +1,4 @@
-"""One evaluation at a time, in this process and thread."""
+"""One evaluation at a time, in the process and thread of the run."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ from dale.evaluate.outcome import Objective, Outcome, call, copied
 from dale.history.trial import Trial
 
 
-class Here:
-    """Runs the objective where the run waits for it."""
+class SerialEvaluator:
+    """Calls the objective in ``wait``, so that the run waits for it."""
 
-    n_parallel = 1
+    max_running = 1
     broken: str | None = None
 
     def __init__(self, fun: Objective) -> None:
         self._fun = fun
-        self._out: Trial | None = None
+        self._trial: Trial | None = None
         self._outcome: Outcome | None = None
 
     @property
-    def n_out(self) -> int:
-        """How many trials are out: one or none."""
-        return int(self._out is not None)
+    def n_running(self) -> int:
+        """One or zero."""
+        return int(self._trial is not None)
 
     def submit(self, trial: Trial) -> None:
-        """Remember the trial; it is evaluated by ``wait``."""
-        self._out = trial
+        """Remember the trial, which ``wait`` evaluates."""
+        self._trial = trial
 
     def wait(self, seconds: float) -> None:
-        """Evaluate it, however long it takes: an evaluation here cannot be left alone."""
-        if self._out is not None:
-            self._outcome = call(self._fun, self._out.id, copied(self._out.params))
+        """Evaluate the trial, however long it takes: a call of the objective cannot be suspended."""
+        if self._trial is not None:
+            self._outcome = call(self._fun, self._trial.id, copied(self._trial.params))
 
-    def ended(self) -> list[tuple[Trial, Outcome]]:
-        """The one that was evaluated."""
-        if self._out is None or self._outcome is None:
+    def completed(self) -> list[tuple[Trial, Outcome]]:
+        """The trial that was evaluated."""
+        if self._trial is None or self._outcome is None:
             return []
-        ended = [(self._out, self._outcome)]
-        self._out = self._outcome = None
-        return ended
+        completed = [(self._trial, self._outcome)]
+        self._trial = self._outcome = None
+        return completed
 
     def cancel(self) -> int:
-        """Nothing is out that has not begun."""
+        """Return 0: there is no queue."""
         return 0
 
-    def __enter__(self) -> Here:
+    def __enter__(self) -> SerialEvaluator:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is left."""
+        """Do nothing: there are no resources to release."""

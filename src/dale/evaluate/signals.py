@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while a run goes on: the first asks it to end, the second ends it at once.
+"""Ctrl-C and SIGTERM during a run: the first signal ends the run with a result, the second ends it immediately.
 
-A signal may arrive in the midst of a record. So the first is only noted, and takes effect where nothing can be lost:
-while the run waits for an evaluation or calls the callback, by a ``KeyboardInterrupt``, or else before the next one.
+A signal may arrive while a trial is being recorded. So the first one only sets a flag. It takes effect, as a
+``KeyboardInterrupt``, while the run waits for an evaluation or calls the callback, or before the next evaluation.
 """
 
 from __future__ import annotations
@@ -14,63 +14,66 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-USUAL: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+DEFAULT_HANDLERS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
 
 
 class Signals:
-    """A context manager that takes the signals over, in the main thread and where nobody else has a handler.
+    """A context manager that handles the signals, in the main thread and only where Python's default handler is set.
 
     Attributes:
-        seen: The first that arrived.
-        at_once: Whether another has: the ``KeyboardInterrupt`` that it raised is not to be held up.
+        seen: The first signal that arrived; None before it.
+        forced: Whether a second one arrived, whose ``KeyboardInterrupt`` must end the run immediately.
     """
 
     def __init__(self) -> None:
         self.seen: int | None = None
-        self.at_once = False
-        self._open = False
+        self.forced = False
+        self._interruptible = False
         self._process = os.getpid()
-        self._taken: list[signal.Signals] = []
+        self._handled: list[signal.Signals] = []
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
-            self._taken = [number for number, usual in USUAL.items() if signal.getsignal(number) == usual]
-            for number in self._taken:
-                signal.signal(number, self._arrived)
+            self._handled = [n for n, default in DEFAULT_HANDLERS.items() if signal.getsignal(n) == default]
+            for number in self._handled:
+                signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in self._taken:
-            if signal.getsignal(number) == self._arrived:  # else somebody has taken it meanwhile, and it is theirs
-                signal.signal(number, USUAL[number])
+        for number in self._handled:
+            if signal.getsignal(number) == self._handle:  # otherwise somebody else has set a handler since
+                signal.signal(number, DEFAULT_HANDLERS[number])
 
     @property
     def message(self) -> str:
-        """What to say of a run that was ended so."""
+        """The message of a run that a signal ended."""
         return "Terminated" if self.seen == signal.SIGTERM else "Interrupted"
 
     def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` if a signal has been noted."""
+        """Raise ``KeyboardInterrupt`` if a signal has arrived."""
         if self.seen is not None:
             raise KeyboardInterrupt
 
     @contextmanager
-    def let_in(self) -> Iterator[None]:
-        """A signal takes effect at once inside."""
-        self._open = True
+    def interruptible(self) -> Iterator[None]:
+        """Signals that arrive before or inside this block raise ``KeyboardInterrupt`` there."""
+        self._interruptible = True
         try:
             self.check()
             yield
         finally:
-            self._open = False
+            self._interruptible = False
 
-    def _arrived(self, number: int, _: FrameType | None) -> None:
-        if os.getpid() != self._process:  # a fork that has not yet become an evaluation
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if os.getpid() != self._process:  # a fork that has not yet replaced this handler
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         if self.seen is None:
             self.seen = number
         else:
-            self.at_once = True
-        if self.at_once or self._open:
+            self.forced = True
+        if self.forced or self._interruptible:
             raise KeyboardInterrupt

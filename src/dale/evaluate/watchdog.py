@@ -1,8 +1,8 @@
-"""A process that ends a program when the process that has started the program dies, though that could tell nobody.
+"""Watchdog: terminates a program if the process that started it is killed.
 
-Started as a script, with the seconds of grace as its argument. It reads the number of the program's process group from
-a pipe, and then waits for the end of the pipe, which the system closes when nobody holds its other end any more. It
-imports nothing of dale's, so that it is there at once.
+It runs as a script, with the grace period in seconds as its argument. It reads the id of the program's process group
+from a pipe, and waits for the end of the pipe, which the operating system closes when the process dies. It does not
+import dale, so it starts quickly.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 import time
 from contextlib import suppress
 
-POLL = 0.1  # seconds between two looks whether the program has ended
+POLL_INTERVAL = 0.1  # seconds between two checks whether the program has ended
 
 
 def main() -> None:
-    """Wait for the end of standard input, and end the group that it names: first by word, then by force."""
+    """Wait for the end of standard input, then send SIGTERM to the process group in it and, if needed, SIGKILL."""
     group = sys.stdin.read()
     if not group or sys.platform == "win32":
         return
@@ -25,8 +25,8 @@ def main() -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(int(group), signal.SIGTERM)
         while time.monotonic() < until:
-            time.sleep(POLL)
-            os.killpg(int(group), 0)  # an error when all have ended
+            time.sleep(POLL_INTERVAL)
+            os.killpg(int(group), 0)  # raises when the whole group has ended
         os.killpg(int(group), signal.SIGKILL)
 
 

@@ -110,7 +110,7 @@ class DaskExecutor(Cluster):
             self._counted = monotonic()
         return self._n_workers
 
-    def why_it_cannot_be_sent(self, thing: Any) -> str | None:
+    def pickling_error(self, thing: Any) -> str | None:
         """Why something cannot be sent to a worker; None if it can."""
         try:
             dumps(thing)
