@@ -6,8 +6,9 @@ A method is made of parts: a rule for the length-scale, local regions or none, a
 import numpy as np
 
 import dale
-from dale.bench.functions import get
-from dale.length_scale import AlphaRatio, Fixed
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.fixed import Fixed
+from dale_bench.functions import get
 
 BUDGET, SEEDS = 20, range(3)
 METHODS = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 
 BRANIN, HART6 = get("branin"), get("hart6")
 

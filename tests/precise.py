@@ -21,13 +21,13 @@ def matern52(a, b, length_scale):
     return (1 + s + s**2 / 3) * mp.exp(-s)
 
 
-def slope(f, x):
+def gradient(f, x):
     """Of a function of high-precision points by central differences, good to about 20 digits: (d,)."""
     step = mp.mpf(10) ** -12
     return np.array([(f(p) - f(m)) / (2 * step) for p, m in zip(_moved(x, step), _moved(x, -step), strict=True)], float)
 
 
-def curvature(f, x):
+def hessian(f, x):
     """Its second derivatives, in the same way: (d, d)."""
     step, d = mp.mpf(10) ** -12, len(x)
     H = np.empty((d, d))
@@ -44,7 +44,7 @@ def _moved(x, step):
     return [[mp.mpf(v) + step * (i == j) for j, v in enumerate(x)] for i in range(len(x))]
 
 
-class Posterior:
+class GaussianProcess:
     """Eqs. 3-5 with variance s2, correlation function k and jitter on the diagonal of the correlations."""
 
     def __init__(self, k, length_scale, X, y, c, s2, jitter):
@@ -64,14 +64,14 @@ class Posterior:
         k = mp.matrix([self.k(x, p, self.length_scale) for p in self.X])
         return self.c + (k.T * self.weights)[0], self.s2 * (1 - (k.T * self.inverse * k)[0])
 
-    def slopes(self, x):
-        """Slopes of the mean and of the spread."""
-        mean, spread = (lambda p: self.mean_and_variance(p)[0]), (lambda p: mp.sqrt(self.mean_and_variance(p)[1]))
-        return slope(mean, x), slope(spread, x)
+    def gradients(self, x):
+        """Slopes of the mean and of the std."""
+        mean, std = (lambda p: self.mean_and_variance(p)[0]), (lambda p: mp.sqrt(self.mean_and_variance(p)[1]))
+        return gradient(mean, x), gradient(std, x)
 
 
 def h(u):
-    """phi(u) + u Phi(u): expected improvement in units of the spread."""
+    """phi(u) + u Phi(u): expected improvement in units of the std."""
     u = mp.mpf(u)
     return mp.npdf(u) + u * mp.erfc(-u / mp.sqrt(2)) / 2
 
@@ -81,13 +81,13 @@ def log_h(u):
     return mp.log(h(u))
 
 
-def log_expected_improvement_with_derivatives(mean, spread, best):
-    """Log EI, then by mean and by spread, then by mean twice, by both and by spread twice, all by differences.
+def log_expected_improvement_with_derivatives(mean, std, best):
+    """Log EI, then by mean and by std, then by mean twice, by both and by std twice, all by differences.
 
-    Fourth order with steps of 1e-12 of the spread; twice differentiated, 110 digits keep more than 30.
+    Fourth order with steps of 1e-12 of the std; twice differentiated, 110 digits keep more than 30.
     """
     with mp.workdps(110):
-        m, s, b = mp.mpf(mean), mp.mpf(spread), mp.mpf(best)
+        m, s, b = mp.mpf(mean), mp.mpf(std), mp.mpf(best)
         step = s * mp.mpf(10) ** -12
 
         def f(i, j):

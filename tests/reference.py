@@ -1,11 +1,11 @@
 """The whole paper in naive, dense formulas: the oracle of the tests, and the copy to read first.
 
-Wabersich & Toussaint, "Advancing Bayesian Optimization: The Mixed-Global-Local (MGL) Kernel and Length-Scale Cool
+Wabersich & Toussaint, "Advancing Bayesian Optimization: The Mixed-Global-Local (MGL) Kernel and Length-Standardize Cool
 Down", arXiv 1612.03117. Nothing here is fast, cached or careful beyond need, and nothing is imported from dale.
 
 Problem (eq. 1-2): minimise f on the unit cube [0, 1]^d, given X (n, d) and y (n,) with y standardised.
 Notation: l length-scale, c constant prior mean, K covariance of the data, k_star (n, m) covariance of the data with
-m other points, balls a list of (centre, radius), all balls closed. Acquisitions are positive: minus the paper's alpha.
+m other points, balls a list of (center, radius), all balls closed. Acquisitions are positive: minus the paper's alpha.
 Where the paper is silent or misprinted, a comment says "ours:" and what is done instead.
 """
 
@@ -34,8 +34,8 @@ def k_q(A, B):
 
 def ball_of(x, balls):
     """Number of the first ball that holds x, or None."""
-    for i, (centre, radius) in enumerate(balls):
-        if np.linalg.norm(x - centre) <= radius:
+    for i, (center, radius) in enumerate(balls):
+        if np.linalg.norm(x - center) <= radius:
             return i
     return None
 
@@ -55,7 +55,7 @@ def k_mgl(A, B, balls, l, variance):
 
 # --- Gaussian process ------------------------------------------------------------------------------------------------
 def posterior(K, k_star, k_star_star_diag, y, c, jitter=0.0):
-    """Posterior mean and variance at m points, eq. 3-5; ours: variances that round to below 0 are 0."""
+    """GaussianProcess mean and variance at m points, eq. 3-5; ours: variances that round to below 0 are 0."""
     K = K + jitter * np.eye(len(y))
     mean = c + k_star.T @ np.linalg.solve(K, y - c)  # eq. 3
     variance = k_star_star_diag - (k_star * np.linalg.solve(K, k_star)).sum(axis=0)  # eq. 4-5
@@ -103,32 +103,32 @@ def leave_one_out(K, y, c):
 
 
 # --- Acquisition -----------------------------------------------------------------------------------------------------
-def expected_improvement(mean, spread, best):
-    """Minus eq. 7; ours: where the spread is 0 it is max(best - mean, 0), since eq. 7 rewards a worse mean there."""
+def expected_improvement(mean, std, best):
+    """Minus eq. 7; ours: where the std is 0 it is max(best - mean, 0), since eq. 7 rewards a worse mean there."""
     gain = best - np.asarray(mean, float)
-    spread = np.broadcast_to(np.asarray(spread, float), gain.shape)
-    u = np.divide(gain, spread, out=np.zeros(gain.shape), where=spread > 0)
-    value = np.maximum(spread * (u * norm.cdf(u) + norm.pdf(u)), 0.0)  # rounding may fall below 0 at u < -38
-    return np.where(spread > 0, value, np.maximum(gain, 0.0))
+    std = np.broadcast_to(np.asarray(std, float), gain.shape)
+    u = np.divide(gain, std, out=np.zeros(gain.shape), where=std > 0)
+    value = np.maximum(std * (u * norm.cdf(u) + norm.pdf(u)), 0.0)  # rounding may fall below 0 at u < -38
+    return np.where(std > 0, value, np.maximum(gain, 0.0))
 
 
-def log_expected_improvement(mean, spread, best):
+def log_expected_improvement(mean, std, best):
     """Its logarithm as it stands: -inf where the improvement is 0 or underflows (u < -38)."""
     with np.errstate(divide="ignore"):
-        return np.log(expected_improvement(mean, spread, best))
+        return np.log(expected_improvement(mean, std, best))
 
 
-def lower_confidence_bound(mean, spread, weight=2.0):
+def lower_confidence_bound(mean, std, weight=2.0):
     """The bound itself: the smaller, the better (the paper's UCB, for minimisation)."""
-    return mean - weight * spread
+    return mean - weight * std
 
 
-def probability_of_improvement(mean, spread, best):
-    """Chance of a value below best; without spread, 1 or 0."""
+def probability_of_improvement(mean, std, best):
+    """Chance of a value below best; without std, 1 or 0."""
     gain = best - np.asarray(mean, float)
-    spread = np.broadcast_to(np.asarray(spread, float), gain.shape)
-    u = np.divide(gain, spread, out=np.zeros(gain.shape), where=spread > 0)
-    return np.where(spread > 0, norm.cdf(u), gain > 0)
+    std = np.broadcast_to(np.asarray(std, float), gain.shape)
+    u = np.divide(gain, std, out=np.zeros(gain.shape), where=std > 0)
+    return np.where(std > 0, norm.cdf(u), gain > 0)
 
 
 # --- Length-scale cool down (Sec. 2) ---------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def quadratic_fit(X, y):
     return beta[0], beta[1 : 1 + d], B
 
 
-def find_regions(X, y, eps=1e-9, margin=0.05):
+def identify_regions(X, y, eps=1e-9, margin=0.05):
     """Alg. 3: returns the regions, best first and disjoint, and for each refused (i, k) the reason."""
     n, d = X.shape
     found, rejections = [], []  # ours: a list that grows on success only, in place of line 2 and its slots
@@ -178,19 +178,19 @@ def find_regions(X, y, eps=1e-9, margin=0.05):
             distance = np.linalg.norm(X - X[i], axis=1)
             order = np.argsort(distance, kind="stable")
             knn, others = order[:k], order[k:]  # line 6; ours: X_i is a neighbour of itself
-            centre, radius = X[i], distance[knn[-1]]  # line 7; ours: the ball around X_i, closed
-            # Ours: fit in t = (x - centre) / radius, which keeps more digits; refuse a fit that has no unique answer.
-            if radius == 0 or np.linalg.matrix_rank(monomials((X[knn] - centre) / radius)) < N_U:
+            center, radius = X[i], distance[knn[-1]]  # line 7; ours: the ball around X_i, closed
+            # Ours: fit in t = (x - center) / radius, which keeps more digits; refuse a fit that has no unique answer.
+            if radius == 0 or np.linalg.matrix_rank(monomials((X[knn] - center) / radius)) < N_U:
                 rejections.append((i, k, "degenerate"))
                 break
-            b0, b1, B = quadratic_fit((X[knn] - centre) / radius, y[knn])  # line 8
+            b0, b1, B = quadratic_fit((X[knn] - center) / radius, y[knn])  # line 8
             if np.linalg.eigvalsh(B).min() <= 0:  # line 9
                 rejections.append((i, k, "not convex"))
                 break
             t = -np.linalg.solve(B, b1)  # line 12; ours: with the half of eq. 17
-            minimiser = centre + radius * t
+            minimiser = center + radius * t
             minimum = b0 + b1 @ t / 2  # line 13; ours: likewise
-            if np.linalg.norm(minimiser - centre) > radius:  # line 14
+            if np.linalg.norm(minimiser - center) > radius:  # line 14
                 rejections.append((i, k, "minimum outside the ball"))
                 break
             if minimiser.min() < 0 or minimiser.max() > 1:  # ours: the ball may reach beyond the cube
@@ -206,11 +206,11 @@ def find_regions(X, y, eps=1e-9, margin=0.05):
             if tau < margin:  # line 25
                 rejections.append((i, k, "ignores neighbours"))
                 break
-            region = {"centre": centre, "radius": radius, "index": i, "k": k, "members": knn}
+            region = {"center": center, "radius": radius, "index": i, "k": k, "members": knn}
             found.append(region | {"minimiser": minimiser, "minimum": minimum, "hessian": B / radius**2})  # line 28
     kept = []  # line 31; ours: keep the best first rather than drop the worst first, which may drop too many
     for r in sorted(found, key=lambda r: round(r["minimum"], 9)):  # ours: of equals (to rounding) the first found
-        if all(np.linalg.norm(r["centre"] - s["centre"]) > r["radius"] + s["radius"] for s in kept):
+        if all(np.linalg.norm(r["center"] - s["center"]) > r["radius"] + s["radius"] for s in kept):
             kept.append(r)
         else:
             rejections.append((r["index"], r["k"], "overlaps"))
@@ -234,8 +234,8 @@ def propose(
     """The next point, searched for among candidates (m, d), of which some must lie outside all regions."""
     n, d = X.shape
     best = y.min()
-    regions, _ = find_regions(X, y, eps, margin)
-    balls = [(r["centre"], r["radius"]) for r in regions]
+    regions, _ = identify_regions(X, y, eps, margin)
+    balls = [(r["center"], r["radius"]) for r in regions]
 
     # By eq. 18 the data and the candidates outside all balls have nothing to do with those inside.
     members = {j for r in regions for j in r["members"]}
@@ -266,10 +266,10 @@ def propose(
     values = acquire(l, c, s2 / variance_divisor if regions else s2)
     point, source, value = free[values.argmax()], "global", float(values.max())
     for r in regions:
-        # k_q with at least N_U points and no noise: the least-squares quadratic, of no spread (test_reference.py).
+        # k_q with at least N_U points and no noise: the least-squares quadratic, of no std (test_reference.py).
         local = float(log_acquisition(r["minimum"], 0.0, best))
         if local > value:
-            point, source, value = r["minimiser"], "region", local
+            point, source, value = r["minimiser"], "local", local
     return {
         "point": point,
         "source": source,

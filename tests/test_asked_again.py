@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 import dale
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import TrialState
 from told_runs import BOX, bowl, told
 
 
@@ -16,21 +17,21 @@ class TestAskedAgain:
         optimizer = told(7)
         trial = optimizer.ask()
         failed = optimizer.fail(trial, "the node died", retry=True)
-        assert (failed.state, failed.error, failed.retry) == (State.FAILED, "the node died", True)
+        assert (failed.state, failed.error, failed.retry) == (TrialState.FAILED, "the node died", True)
         again = optimizer.ask()
         assert again.id == trial.id + 1
-        assert again.point.tolist() == trial.point.tolist()
+        assert again.unit_x.tolist() == trial.unit_x.tolist()
         assert again.x.tolist() == trial.x.tolist()
-        assert again.reason == dataclasses.replace(trial.reason, again=trial.id, closed=())
+        assert again.reason == dataclasses.replace(trial.reason, retry_of=trial.id, closed_regions=())
         assert str(again.reason) == f"{trial.reason}; trial {trial.id} again, which the machine failed"
         assert optimizer.history[trial.id] is failed
         another = optimizer.ask()
-        assert another.point.tolist() != trial.point.tolist()
+        assert another.unit_x.tolist() != trial.unit_x.tolist()
         optimizer.fail(again, "and again", retry=True)
-        assert optimizer.ask().reason.again == again.id
+        assert optimizer.ask().reason.retry_of == again.id
         optimizer.fail(trial, "we knew that", retry=True)
-        assert optimizer.ask().reason.again is None
-        assert optimizer.result().nit == sum(t.reason.again is None for t in optimizer.history[3:])
+        assert optimizer.ask().reason.retry_of is None
+        assert optimizer.result().nit == sum(t.reason.retry_of is None for t in optimizer.history[3:])
 
     @pytest.mark.parametrize(
         "method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo, dale.methods.lcb]
@@ -49,7 +50,7 @@ class TestAskedAgain:
             return [t for t in optimizer.history if not t.retry]
 
         plain, shaken = run(()), run((0, 2, 5, 6, 11, 17, 18, 19, 30))
-        assert [t.point.tolist() for t in plain] == [t.point.tolist() for t in shaken]
+        assert [t.unit_x.tolist() for t in plain] == [t.unit_x.tolist() for t in shaken]
         assert [t.value for t in plain] == [t.value for t in shaken]
 
     def test_in_a_batch_too(self):
@@ -59,8 +60,8 @@ class TestAskedAgain:
         for trial in trials[::-1]:
             optimizer.fail(trial, retry=True)
         again = optimizer.ask(7)
-        assert [t.reason.again for t in again] == [*(t.id for t in trials), None, None]
-        assert [t.point.tolist() for t in again[:5]] == [t.point.tolist() for t in trials]
+        assert [t.reason.retry_of for t in again] == [*(t.id for t in trials), None, None]
+        assert [t.unit_x.tolist() for t in again[:5]] == [t.unit_x.tolist() for t in trials]
         assert {t.reason.length_scale for t in again[:5]} == {trials[-1].reason.length_scale}
 
     def test_a_value_that_comes_late_is_taken_and_nothing_is_asked_again(self):
@@ -68,15 +69,15 @@ class TestAskedAgain:
         trial = optimizer.ask()
         optimizer.fail(trial, "no answer", retry=True)
         late = optimizer.tell(trial, 3.0)
-        assert (late.state, late.value, late.retry, late.error) == (State.TOLD, 3.0, False, None)
-        assert optimizer.ask().reason.again is None
+        assert (late.state, late.value, late.retry, late.error) == (TrialState.COMPLETE, 3.0, False, None)
+        assert optimizer.ask().reason.retry_of is None
 
     def test_failed_after_all(self):
         optimizer = told(4)
         trial = optimizer.ask()
         optimizer.fail(trial, "no answer", retry=True)
         assert not optimizer.fail(trial, "it was the point").retry
-        assert optimizer.ask().reason.again is None
+        assert optimizer.ask().reason.retry_of is None
 
     def test_a_finite_space_is_not_exhausted_before(self):
         optimizer = dale.Optimizer([dale.Int(0, 3)], seed=0)
@@ -92,8 +93,8 @@ class TestAskedAgain:
         trial = optimizer.ask(at=[0.5, 0.1])
         optimizer.fail(trial, retry=True)
         again = optimizer.ask()
-        assert (again.reason.source, again.x.tolist()) == (Source.GIVEN, [0.5, 0.1])
-        assert optimizer.ask().reason.source is Source.DESIGN
+        assert (again.reason.source, again.x.tolist()) == (Source.USER, [0.5, 0.1])
+        assert optimizer.ask().reason.source is Source.INITIAL_DESIGN
 
     def test_retry_is_true_or_false(self):
         optimizer = told(4)

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.trial import State
-from dale.view import summary
+from dale.history.trial import TrialState
+from dale.view.summary import summary
 
 
 def bowl(x):
@@ -80,7 +80,7 @@ def test_no_proposal_ever_violates_a_constraint_on_the_inputs(name, seed):
             optimizer.fail(trial, "lost") if k == 7 else optimizer.tell(trial, fun(trial.params))
         trials += batch
     assert all(allowed(t.params) for t in trials)
-    assert len({t.point.tobytes() for t in trials}) == len(trials)
+    assert len({t.unit_x.tobytes() for t in trials}) == len(trials)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ class TestPointsOfTheUsers:
     def test_what_is_known_is_a_fact_but_not_the_best(self):
         optimizer = dale.Optimizer(UNIT, seed=0, constraints=self.constraint)
         known = optimizer.add([0.7, 0.2], -100.0)
-        assert known.state is State.TOLD
+        assert known.state is TrialState.COMPLETE
         assert not known.allowed
         assert not known.feasible
         assert optimizer.best is None
@@ -163,9 +163,9 @@ class TestEarlierData:
         table = {**self.COLUMNS, "error": [0.1, None, 0.2]}
         trials = optimizer.add_all(table, noise="error", constraints=["stress"])
         assert [(t.state, t.noise, t.constraints) for t in trials] == [
-            (State.TOLD, 0.1, (0.3,)),
-            (State.TOLD, None, (-1.0,)),
-            (State.FAILED, None, ()),  # what has no constraint is of no use
+            (TrialState.COMPLETE, 0.1, (0.3,)),
+            (TrialState.COMPLETE, None, (-1.0,)),
+            (TrialState.FAILED, None, ()),  # what has no constraint is of no use
         ]
         assert optimizer.best.value == 1.0
         optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
@@ -196,7 +196,7 @@ class TestEarlierData:
     def test_it_may_be_what_the_objective_returned(self):
         X = [[0.2, 0.5], [0.9, 0.9], [0.1, 0.1]]
         result = dale.minimize(gramacy, UNIT, budget=6, seed=0, x0=X, y0=[gramacy(x) for x in X])
-        assert all(t.state is State.TOLD and len(t.constraints) == 2 for t in result.history)
+        assert all(t.state is TrialState.COMPLETE and len(t.constraints) == 2 for t in result.history)
 
 
 def test_an_evaluation_is_told_as_a_whole_or_in_parts():
@@ -212,7 +212,7 @@ def test_a_changed_number_of_constraints_is_the_reason_of_a_failure():
     result = dale.minimize(
         lambda x: 5.0 if x[0] < 0.3 else dale.Evaluation(x[0], constraints=[0.5 - x[0]]), [(0, 1)], budget=8, seed=1
     )
-    failed = [t for t in result.history if t.state is State.FAILED]
+    failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert failed
     assert all(t.error.startswith("the objective returned 5.0: wanted 1 constraints") for t in failed)
 
@@ -291,7 +291,7 @@ class TestBlackBox:
         optimizer = dale.Optimizer(UNIT, seed=0)
         for trial in optimizer.ask(6):
             optimizer.tell(trial, 1.0, constraints=[1 + bowl(trial.params)])  # nothing is feasible
-        batch = np.array([t.point for t in optimizer.ask(5)])
+        batch = np.array([t.unit_x for t in optimizer.ask(5)])
         distances = np.linalg.norm(batch[:, None] - batch[None], axis=2) + np.eye(5)
         assert np.min(distances) > 1e-4
 
@@ -304,7 +304,7 @@ class TestBlackBox:
         result = dale.minimize(brittle, UNIT, budget=20, seed=0)
         assert result.success
         assert result.fun < 1.2
-        assert any(t.state is State.FAILED for t in result.history) or min(t.x[0] for t in result.history) >= 0.2
+        assert any(t.state is TrialState.FAILED for t in result.history) or min(t.x[0] for t in result.history) >= 0.2
 
     def test_scales_of_constraints_do_not_matter(self):
         def scaled(x):
@@ -325,7 +325,7 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(cut):
     second._memory = type(second._memory)()
     for _ in range(2):
         one, other = first.ask(), second.ask()
-        np.testing.assert_array_equal(one.point, other.point)
+        np.testing.assert_array_equal(one.unit_x, other.unit_x)
         told = gramacy(one.params)
         first.tell(one, told.value, constraints=told.constraints)
         second.tell(other, told.value, constraints=told.constraints)
@@ -344,6 +344,6 @@ class TestOtherMethods:
         trial = optimizer.ask()
         with pytest.raises(TypeError, match="takes no constraints"):
             optimizer.tell(trial, 1.0, constraints=[0.5])
-        assert optimizer.history[0].state is State.PENDING
+        assert optimizer.history[0].state is TrialState.PENDING
         with pytest.raises(TypeError, match="takes no constraints"):
             dale.minimize(gramacy, UNIT, budget=5, method=method)

@@ -1,7 +1,7 @@
 """``Optimizer.converged``: nothing left promises more than the tolerance."""
 
 import dale
-from dale.trial import Source
+from dale.history.reason import Source
 from told_runs import BOX, bowl, points, told
 
 
@@ -17,10 +17,10 @@ class TestConverged:
     def test_asking_whether_changes_nothing(self):
         optimizer = self.until(2.0)
         assert points(optimizer) == points(told(len(optimizer.history)))
-        assert optimizer.ask().point.tolist() == told(len(optimizer.history) - 1).ask().point.tolist()
+        assert optimizer.ask().unit_x.tolist() == told(len(optimizer.history) - 1).ask().unit_x.tolist()
 
     def test_the_last_proposals_promised_little(self):
-        *_, last = [t for t in self.until(2.0).history if (t.reason.acquisition or 9) >= 2.0]
+        *_, last = [t for t in self.until(2.0).history if (t.reason.expected_improvement or 9) >= 2.0]
         after = self.until(2.0).history[last.id + 1 :]
         assert sum(t.reason.source is Source.GLOBAL for t in after) >= 6
 
@@ -37,7 +37,7 @@ class TestConverged:
         """What promised little and gave much."""
         optimizer = self.until(2.0)
         trial = optimizer.ask()
-        assert trial.reason.acquisition < 2.0
+        assert trial.reason.expected_improvement < 2.0
         optimizer.tell(trial, -100.0)
         assert not optimizer.converged(2.0)
 

@@ -19,7 +19,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 
 def named_tests(page):
     """(path, names) of everything of the form tests/some/test_file.py::Class::test."""
-    found = re.findall(r"(tests/[\w/]+\.py)((?:::\w+)*)", page.read_text(encoding="utf-8"))
+    found = re.findall(r"((?:benchmarks/)?tests/[\w/]+\.py)((?:::\w+)*)", page.read_text(encoding="utf-8"))
     return [(path, tuple(names.split("::")[1:])) for path, names in found]
 
 
@@ -70,9 +70,9 @@ def test_the_code_it_names_exists(page):
 def test_the_guards_see_what_they_guard():
     named = named_tests(PAPER)
     assert len(named) > 80
-    assert ("tests/regions/test_identify.py", ("TestVerdicts", "test_region")) in named
+    assert ("tests/methods/test_region_identification.py", ("TestVerdicts", "test_region")) in named
     assert ("test_the_guards_see_what_they_guard",) in defined_in(Path(__file__))
-    assert resolve("dale.gp.posterior.Posterior.predict") is dale.gp.Posterior.predict
+    assert resolve("dale.models.gaussian_process.GaussianProcess.predict") is dale.models.GaussianProcess.predict
     with pytest.raises(ImportError):
         resolve("dale.nothing")
 

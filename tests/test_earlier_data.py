@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dale
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import TrialState
 from told_runs import BOX, bowl
 
 
@@ -15,8 +16,8 @@ class TestEarlierData:
         optimizer = dale.Optimizer(BOX, seed=0)
         first, second, third = optimizer.add_all(list(self.ROWS))
         assert optimizer.history == (first, second, third)
-        assert [t.reason.source for t in optimizer.history] == [Source.KNOWN] * 3
-        assert [t.state for t in optimizer.history] == [State.TOLD, State.FAILED, State.TOLD]
+        assert [t.reason.source for t in optimizer.history] == [Source.ADDED] * 3
+        assert [t.state for t in optimizer.history] == [TrialState.COMPLETE, TrialState.FAILED, TrialState.COMPLETE]
         assert (second.error, second.value) == ("no value in row 2", None)
         assert (optimizer.best.value, optimizer.best.x.tolist()) == (0.25, [1.0, 4.5])
         assert optimizer.result().nfev == 0
@@ -27,7 +28,7 @@ class TestEarlierData:
         other.add([1.0, 4.5], 0.25)
         other.fail(other.ask(at=[-2.0, 3.0]))
         other.add([3, 4], 4)
-        assert one.ask().point.tolist() == other.ask().point.tolist()
+        assert one.ask().unit_x.tolist() == other.ask().unit_x.tolist()
 
     @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei])
     def test_it_stands_in_for_the_initial_design(self, method):
@@ -35,7 +36,7 @@ class TestEarlierData:
         optimizer.add_all(list(self.ROWS))
         for _ in range(6):
             trial = optimizer.ask()
-            assert trial.reason.source is not Source.DESIGN
+            assert trial.reason.source is not Source.INITIAL_DESIGN
             optimizer.tell(trial, bowl(trial.x))
 
     def test_all_of_it_failed(self):
@@ -43,7 +44,7 @@ class TestEarlierData:
         optimizer = dale.Optimizer(BOX, seed=0)
         optimizer.add_all([row | {"value": np.nan} for row in self.ROWS])
         trial = optimizer.ask()
-        assert trial.reason.source is Source.EXPLORE
+        assert trial.reason.source is Source.SPACE_FILLING
         optimizer.tell(trial, 1.0)
         optimizer.ask()
 

@@ -14,7 +14,8 @@ import pytest
 
 import dale
 from dale.errors import SpaceError
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import TrialState
 from hostile import AS_VALUES, BRANIN, FLAT, HART6, NO_VALUES, Pressed, Sometimes, bowl, watched
 
 FULL = os.environ.get("DALE_FULL") == "1"
@@ -41,7 +42,7 @@ class TestEvaluationsWithoutAValue:
     def test_sometimes(self, kind, function, seed):
         fun = Sometimes(function.fun, NO_VALUES[kind], 0.2, seed)
         result = watched(fun, function.bounds, BUDGET, seed)
-        failed = [t for t in result.history if t.state is State.FAILED]
+        failed = [t for t in result.history if t.state is TrialState.FAILED]
         assert len(failed) == fun.spoiled > 0
         assert len(result.func_vals) == BUDGET - fun.spoiled
         assert result.fun >= function.minimum - 1e-12
@@ -51,14 +52,14 @@ class TestEvaluationsWithoutAValue:
         fun = Sometimes(function.fun, NO_VALUES[kind], 1.0, seed)
         result = watched(fun, function.bounds, BUDGET, seed)
         assert (result.x, result.fun, result.success, result.status) == (None, None, False, 3)
-        assert all(t.state is State.FAILED for t in result.history)
+        assert all(t.state is TrialState.FAILED for t in result.history)
 
 
 def test_a_list_that_is_no_array_fails_one_evaluation():
     """Promise 8; as the very first value it is refused, like any other list of several values."""
     values = iter([1.0, [1.0, [2.0, 3.0]], 0.5])
     result = watched(lambda x: next(values), cube(2), 3, 0)
-    assert [t.state for t in result.history] == [State.TOLD, State.FAILED, State.TOLD]
+    assert [t.state for t in result.history] == [TrialState.COMPLETE, TrialState.FAILED, TrialState.COMPLETE]
 
 
 def test_the_traceback_of_an_evaluation_that_raised_and_its_point_are_kept():
@@ -93,7 +94,7 @@ def test_unusual_values_are_values(kind, probability, seed):
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("name", FLAT)
 def test_flat_objectives(name, dimension, seed):
-    """Promise 10; in two variables the lower part is found as well, though no slope leads there."""
+    """Promise 10; in two variables the lower part is found as well, though no gradient leads there."""
     result = watched(FLAT[name], cube(dimension), BUDGET, seed)
     if name == "constant":
         assert result.local_minima == ()
@@ -184,14 +185,14 @@ FACES = [(*(0.4, 0.55, 0.7)[:i], side, *(0.4, 0.55, 0.7)[i:]) for i in range(4) 
 CORNERS = list(itertools.product((0.0, 1.0), repeat=4))
 
 
-@pytest.mark.parametrize("slope", [1.0, 0.0])
+@pytest.mark.parametrize("gradient", [1.0, 0.0])
 @pytest.mark.parametrize("optimum", FACES + CORNERS if FULL else FACES[::3] + CORNERS[::8], ids=str)
-def test_minima_on_the_boundary(optimum, slope):
+def test_minima_on_the_boundary(optimum, gradient):
     """Promise 15: on every face and corner, whether the function falls towards it or just touches it."""
-    result = watched(Pressed(optimum, slope), cube(4), 40, 0)
+    result = watched(Pressed(optimum, gradient), cube(4), 40, 0)
     np.testing.assert_allclose(result.x, optimum, atol=1e-6)
     assert result.fun < 1e-12
-    if slope > 0:
+    if gradient > 0:
         assert all(x == c for x, c in zip(result.x, optimum, strict=True) if c in (0.0, 1.0))  # on it, not near it
 
 
@@ -234,7 +235,7 @@ class TestEarlierPoints:
             optimizer.tell(trial, bowl(trial.x))
         assert time.perf_counter() - begun < 30  # it takes one second
         assert optimizer.best.value < 0.1 * known
-        assert optimizer.best.reason.source is not Source.KNOWN
+        assert optimizer.best.reason.source is not Source.ADDED
 
     def test_duplicates_with_different_values_are_kept(self):
         optimizer = dale.Optimizer(cube(2), seed=0, noise=0)

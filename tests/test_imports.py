@@ -31,7 +31,7 @@ HEAVY = [
     "unittest",
     "multiprocessing",
     "concurrent.futures",
-    "dale.bench",
+    "dale_bench",
     "dale.cli",
     "dale.integrations",
     "dale.view",

@@ -7,7 +7,8 @@ from scipy.optimize import Bounds, OptimizeResult
 
 import dale
 import dale.minimize
-from dale.trial import Source, State
+from dale.history.reason import Source
+from dale.history.trial import TrialState
 
 BOX = [(-2, 2), (-2, 2)]
 
@@ -91,7 +92,7 @@ class TestConditional:
         assert result.fun < 1e-6
         assert result.params["kernel"] == best
         assert set(result.params) == WANTED[best]
-        assert len({t.point.tobytes() for t in result.history}) == 50
+        assert len({t.unit_x.tobytes() for t in result.history}) == 50
         assert [v is None for v in result.x] == [name not in result.params for name in self.SPACE.names]
         assert result.local_minima == ()
         assert f"kernel={best}" in str(result)
@@ -102,7 +103,7 @@ class TestConditional:
     def test_other_methods_ask_no_point_twice(self, method):
         result = dale.minimize(self.loss("rbf"), self.SPACE, budget=25, seed=0, method=method())
         assert not any(t.error for t in result.history)
-        assert len({t.point.tobytes() for t in result.history}) == 25
+        assert len({t.unit_x.tobytes() for t in result.history}) == 25
 
     def test_a_finite_space_ends_when_all_different_points_are_seen(self):
         b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])
@@ -268,7 +269,7 @@ def test_failed_evaluations_do_not_end_the_run(bad):
         return bowl(x)
 
     result = dale.minimize(sometimes, BOX, budget=12, seed=0)
-    failed = [t for t in result.history if t.state is State.FAILED]
+    failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert len(failed) == 4
     said = "solver diverged" if isinstance(bad, str) and bad == "raise" else f"returned {bad!r}"
     assert all(said in t.error for t in failed)
@@ -330,8 +331,8 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
     assert len(calls) == 4
     assert len(result.func_vals) == 7
     assert result.nfev == 4
-    assert [t.reason.source for t in result.history[:3]] == [Source.KNOWN] * 3
-    assert Source.DESIGN not in {t.reason.source for t in result.history}
+    assert [t.reason.source for t in result.history[:3]] == [Source.ADDED] * 3
+    assert Source.INITIAL_DESIGN not in {t.reason.source for t in result.history}
 
 
 def test_x0_may_be_a_file(tmp_path):
@@ -418,7 +419,7 @@ class TestSeveralObjectives:
             optimizer.tell(trial, values)
         with pytest.raises(TypeError, match=self.WORDS):
             optimizer.add([0, 0], values)
-        assert [t.state for t in optimizer.history] == [State.PENDING]
+        assert [t.state for t in optimizer.history] == [TrialState.PENDING]
 
 
 def test_progress_is_silent_unless_wanted(capsys):

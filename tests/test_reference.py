@@ -161,12 +161,12 @@ class TestRegions:
         assert variance == pytest.approx(np.zeros(5), abs=1e-5)
 
     def test_line(self):
-        kept, rejections = ref.find_regions(X_LINE, Y_LINE)
+        kept, rejections = ref.identify_regions(X_LINE, Y_LINE)
         (region,) = kept
         assert region["minimiser"] == pytest.approx([0.52])
         assert region["minimum"] == pytest.approx(0.0, abs=1e-12)
         assert region["hessian"] == pytest.approx(np.array([[2.0]]))
-        assert region["radius"] == pytest.approx(np.abs(X_LINE[region["members"]] - region["centre"]).max())
+        assert region["radius"] == pytest.approx(np.abs(X_LINE[region["members"]] - region["center"]).max())
         # From 0.0 the ball of three ends at 0.5; from 0.5 the ball of four holds one end of the line, not the other.
         # The remaining seven pairs (i, k) all give regions, all of them overlap.
         assert rejections[:2] == [(0, 3, "minimum outside the ball"), (2, 4, "ignores neighbours")]
@@ -185,15 +185,15 @@ class TestRegions:
         ],
     )
     def test_rejections(self, X, y, options, rejection):
-        assert rejection in ref.find_regions(X, y, **options)[1]
+        assert rejection in ref.identify_regions(X, y, **options)[1]
 
     def test_too_few_points(self):
-        assert ref.find_regions(X_LINE[:3], Y_LINE[:3]) == ([], [])
+        assert ref.identify_regions(X_LINE[:3], Y_LINE[:3]) == ([], [])
 
     def test_disjoint_minima_are_both_kept_best_first(self):
         X = column(0.10, 0.15, 0.20, 0.80, 0.85, 0.90)
         y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
-        kept, _ = ref.find_regions(X, y, margin=0.1)  # at k = 4 each ball reaches the other three: no mixed fits
+        kept, _ = ref.identify_regions(X, y, margin=0.1)  # at k = 4 each ball reaches the other three: no mixed fits
         assert [r["minimiser"][0] for r in kept] == pytest.approx([0.84, 0.16])
         assert [r["minimum"] for r in kept] == pytest.approx([-0.0004, 0.0], abs=1e-9)
 
@@ -202,7 +202,7 @@ class TestPropose:
     def test_region_wins(self):
         y = (Y_LINE - Y_LINE.mean()) / Y_LINE.std()
         proposal = ref.propose(X_LINE, y, 0.3, column(*np.linspace(0, 1, 101)), margin=0.35)  # leaves i = 2, k = 3
-        assert proposal["source"] == "region"
+        assert proposal["source"] == "local"
         assert proposal["point"] == pytest.approx([0.52])
         assert proposal["acquisition"] == pytest.approx(0.0004 / Y_LINE.std())  # best - minimum
 
@@ -227,9 +227,9 @@ class TestPropose:
 
     def test_dense_posterior_decouples(self):
         """Eq. 18 in one matrix gives what propose computes apart: outside points outside, a quadratic inside."""
-        (region,), _ = ref.find_regions(X_LINE, Y_LINE, margin=0.35)
+        (region,), _ = ref.identify_regions(X_LINE, Y_LINE, margin=0.35)
         assert (region["index"], region["k"]) == (2, 3)
-        balls = [(region["centre"], region["radius"])]
+        balls = [(region["center"], region["radius"])]
         outside = [0, 4]
         Z = np.vstack([column(0.01, 0.7), region["minimiser"][None]])  # two outside the ball, one inside
         K, k_star, K_star = (ref.k_mgl(A, B, balls, 0.3, 0.7) for A, B in [(X_LINE, X_LINE), (X_LINE, Z), (Z, Z)])

@@ -37,7 +37,7 @@ class TestSpacesOfAnyKind:
         assert "version=v2" in str(result)
         assert {type(t.params["depth"]) for t in optimizer.history} == {int}
         for t in optimizer.history:
-            np.testing.assert_array_equal(t.point, self.SPACE.encode(t.params))
+            np.testing.assert_array_equal(t.unit_x, self.SPACE.encode(t.params))
         optimizer.add({"rate": 1e-3, "depth": np.int64(7), "act": "gelu", "version": "v2"}, 0.0)
         assert optimizer.best.value == 0.0
 
@@ -100,6 +100,6 @@ class TestSpacesOfAnyKind:
             if k != left:
                 optimizer.fail(optimizer.ask(at=space.decode(space.point(k))))
         trial = optimizer.ask()
-        np.testing.assert_array_equal(trial.point, space.point(left))
+        np.testing.assert_array_equal(trial.unit_x, space.point(left))
         with pytest.raises(dale.SpaceExhausted):
             optimizer.ask()

@@ -18,4 +18,4 @@ def told(n, seed=0, space=BOX):
 
 
 def points(optimizer):
-    return [t.point.tolist() for t in optimizer.history]
+    return [t.unit_x.tolist() for t in optimizer.history]

@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 
 import dale
-from dale.bench.functions import get
-from dale.regions.taylor import TaylorModel
-from dale.regions.trust import FIRST_RADIUS
-from dale.trial import Source
+from dale.history.reason import Source
+from dale.methods.default.trust_region import FIRST_RADIUS
+from dale.models.taylor import TaylorModel
 from dale.view.style import ALERT, FAINT, INK, LABEL, LOOKS, SKY, TITLE, legend_below, new_figure, plain
+from dale_bench.functions import get
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 DPI = 150
 SOURCES = {
-    Source.DESIGN: "initial design",
+    Source.INITIAL_DESIGN: "initial design",
     Source.GLOBAL: "global model",
-    Source.REGION: "step of a Taylor region",
+    Source.LOCAL: "step of a Taylor region",
 }
-LOCAL = LOOKS[Source.REGION].colour
+LOCAL = LOOKS[Source.LOCAL].colour
 SQUARE = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 CIRCLE = np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 200)])
 
@@ -59,13 +59,13 @@ def taylor_figure():
     figure = new_figure(7.2, 4.4)
     ax = figure.subplots()
     plain(ax)
-    ax.axvspan(c - D, c + D, color=LOCAL, alpha=0.2, lw=0, zorder=0, label="box: centre ± D")
+    ax.axvspan(c - D, c + D, color=LOCAL, alpha=0.2, lw=0, zorder=0, label="box: center ± D")
     for width, alpha, name in ((both, 0.15, "± 2 spread and remainder"), (spread, 0.3, "± 2 spread")):
         ax.fill_between(x, f(c) + mean - 2 * width, f(c) + mean + 2 * width, color=SKY, alpha=alpha, lw=0, label=name)
     ax.plot(x, f(c) + mean, color=SKY, lw=2, label="mean of the model")
     ax.plot(x, f(x), color=INK, lw=1.2, ls=(0, (4, 3)), label="the function")
     ax.plot(X, f(X), "o", color=INK, ms=6.5, mec="white", zorder=3, label="observations")
-    ax.plot([c], [f(c)], "*", color=ALERT, ms=15, mec="white", zorder=4, label="centre")
+    ax.plot([c], [f(c)], "*", color=ALERT, ms=15, mec="white", zorder=4, label="center")
     ax.set(xlim=(0, 1), ylim=(-0.6, 1.7))
     ax.set_xlabel("x", fontsize=LABEL)
     ax.set_ylabel("value", fontsize=LABEL)
@@ -79,7 +79,7 @@ def plane_figure():
     f, history = run("branin", 40)
     middle, side = np.array([3.15, 2.25]), 1.8  # of the detail
     outlines = [(t.reason.step, SQUARE, LOCAL, "box of a step") for t in history if t.reason.step]
-    outlines += [(closed, CIRCLE, ALERT, "closed ball") for t in history for closed in t.reason.closed]
+    outlines += [(closed, CIRCLE, ALERT, "closed ball") for t in history for closed in t.reason.closed_regions]
     figure = new_figure(7.6, 4.6)
     whole, detail = figure.subplots(1, 2)
     for ax, corner, width in ((whole, f.lower, 15), (detail, middle - side / 2, side)):
@@ -89,7 +89,7 @@ def plane_figure():
         values = f.true(np.stack(np.meshgrid(x, y), axis=-1))
         ax.contour(x, y, values, f.minimum + np.geomspace(0.1, 250, 9), colors="#c4c4c4", linewidths=0.7)
         for part, shape, colour, name in outlines:
-            corners = np.clip(history[part.centre].point + part.radius * shape, 0, 1)
+            corners = np.clip(history[part.center].unit_x + part.radius * shape, 0, 1)
             ax.plot(*f.from_cube(corners).T, color=colour, lw=1.0 if shape is SQUARE else 1.8, label=name)
         mark(ax, history, [t.x for t in history])
         ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")

@@ -15,13 +15,19 @@ user's params --space--> unit cube --history--> (X, y)
 
 from dale import methods
 from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
-from dale.evaluate import Command
+from dale.evaluate.command import Command
+from dale.history.evaluation import Evaluation
+from dale.history.reason import Reason
+from dale.history.result import LocalMinimum, Result
+from dale.history.trial import Trial
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
-from dale.run import Run
-from dale.run import open_run as open  # noqa: A004 (always called dale.open)
-from dale.space import Choice, Float, Int, Space
-from dale.trial import Evaluation, LocalMinimum, Reason, Result, Trial
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.int import Int
+from dale.space.space import Space
+from dale.store.run import Run
+from dale.store.run import open_run as open  # noqa: A004 (always called dale.open)
 
 __version__ = "0.1.0"
 

@@ -12,13 +12,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dale.errors import SpaceExhausted, StoreError, TrialError
-from dale.evaluate import Command, Evaluator, Outcome, Signals, evaluator, next_ended
-from dale.methods import Method
+from dale.evaluate import evaluator, next_ended
+from dale.evaluate.command import Command
+from dale.evaluate.evaluator import Evaluator
+from dale.evaluate.outcome import Outcome
+from dale.evaluate.signals import Signals
+from dale.history.evaluation import Evaluation, are_several, check_positive, check_tolerance
+from dale.history.reason import Source
+from dale.history.result import Result
+from dale.history.trial import Trial, TrialState
+from dale.methods.base import Method
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale.space import as_space, is_table, points_of, rows_of
-from dale.trial import Evaluation, Result, Source, State, Trial, describe_point, shown
-from dale.values import are_several, check_positive, check_tolerance
+from dale.space.point import format_point, short_repr
+from dale.space.space import as_space
+from dale.space.table import is_table, points_of, rows_of
 
 BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
 EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
@@ -118,7 +126,7 @@ def minimize(
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.described() if isinstance(fun, Command) else None
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
-        with optimizer.together():
+        with optimizer.transaction():
             given = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(rules.budget, progress, optimizer.n_evaluated) as line, workers:
             try:
@@ -271,21 +279,23 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     try:
         return optimizer.tell(trial, told)
     except StoreError as error:
-        error.add_note(f"Trial {trial.id} at {describe_point(trial.params)} gave {shown(value)}, which was not kept")
+        error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {short_repr(value)}, which was not kept")
         raise
     except (TypeError, ValueError) as error:
-        first = not any(t.state is State.TOLD and t.reason.source is not Source.KNOWN for t in optimizer.history)
+        first = not any(
+            t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history
+        )
         if first and (are_several(told.value) or isinstance(error, TrialError)):
             raise  # several objectives, or constraints that earlier data lack, seen at once: nothing is lost
         if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
-        return optimizer.fail(trial, f"the objective returned {shown(value)}{why}")
+        return optimizer.fail(trial, f"the objective returned {short_repr(value)}{why}")
 
 
 def _is_evaluated(trial: Trial) -> bool:
     """Whether the objective has run on it, and not before this run."""
-    return trial.state is not State.PENDING and not trial.retry and trial.reason.source is not Source.KNOWN
+    return trial.state is not TrialState.PENDING and not trial.retry and trial.reason.source is not Source.ADDED
 
 
 def _check_budget(budget: Any) -> int:

@@ -16,27 +16,33 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale import methods
+from dale._arrays import Matrix, Vector
+from dale._blas import one_blas_thread
 from dale.errors import SpaceError, SpaceExhausted, TrialError
-from dale.methods import Method, default
-from dale.methods.global_local import MOST
-from dale.methods.history import Ledger, Rounding
-from dale.methods.inputs import Inputs
-from dale.methods.memory import Memory
-from dale.methods.noise import Noise, least_mean
-from dale.methods.observations import believable
-from dale.minima import shown_minima
-from dale.seeding import check_seed, generator
-from dale.space import Constraints, Space, as_constraints, as_space, points_of, rows_of, values_of
-from dale.store import Event, Kind, Store, open_store, problem_of, replayed
-from dale.threads import one_blas_thread
-from dale.trial import Evaluation, Params, Reason, Result, Source, State, Trial, describe_point, shown
-from dale.untried import Untried
-from dale.values import check_constraints, check_noise, check_tolerance, check_value
+from dale.history.evaluation import Evaluation, check_constraints, check_noise, check_tolerance, check_value
+from dale.history.history import Ledger
+from dale.history.minima import shown_minima
+from dale.history.noise import NoiseEstimate, lowest_posterior_mean
+from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
+from dale.history.reason import Reason, Source
+from dale.history.result import Result
+from dale.history.seeding import check_seed, generator
+from dale.history.trial import Trial, TrialState
+from dale.methods.base import Cache, Method
+from dale.space.allowed_set import AllowedSet
+from dale.space.constraints import Constraints, as_constraints
+from dale.space.domain import Rounding, Untried
+from dale.space.point import Params, format_point, short_repr
+from dale.space.space import Space, as_space
+from dale.space.table import points_of, rows_of, values_of
+from dale.store.events import Event, Kind, replayed
+from dale.store.problem import problem_of
+from dale.store.store import Store, open_store
 
 SO_FAR, NOTHING_TOLD, NOT_FEASIBLE = 0, 3, 7  # Result.status
 NO_FEASIBLE = "No feasible point was found"
-NO_PROPOSAL = (Source.KNOWN, Source.GIVEN, Source.DESIGN)
+NO_PROPOSAL = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 CALM = 3  # global proposals in a row, for each coordinate, that have to promise little before a run has converged
 MANY = 4096  # points of a larger one that are looked through for one that the constraints allow
 ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
@@ -80,7 +86,7 @@ class Optimizer:
         seed = None if seed is None else check_seed(seed)
         if method is not None and (isinstance(method, type) or not callable(getattr(method, "propose", None))):
             raise TypeError(f"method must be one of dale.methods, such as dale.methods.paper(), got {method!r}")
-        self.method: Method = method if method is not None else default()
+        self.method: Method = method if method is not None else methods.default()
         if isinstance(noise, str) and noise != "auto":
             raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
         usual = check_noise(None if noise == "auto" else noise)
@@ -99,7 +105,7 @@ class Optimizer:
             store, self.space, problem_of(self.space, seed, self.method, usual, constraints, objective)
         )
         self.seed = self._store.seed
-        with self.together():
+        with self.transaction():
             pass  # which reads what is there
 
     def _start_over(self, trials: Sequence[Trial] = ()) -> None:
@@ -112,7 +118,7 @@ class Optimizer:
         )
         for trial in trials:
             self._ledger.write(trial)
-        self._memory = Memory()
+        self._cache = Cache()
         self._best: tuple[int, Incumbent] | None = None  # with the ledger's version that it belongs to
 
     @property
@@ -162,7 +168,7 @@ class Optimizer:
             at: A point of your own to evaluate instead of a proposal.
         """
         if n is None:
-            return self._ask() if at is None else self._give(at, Source.GIVEN)
+            return self._ask() if at is None else self._give(at, Source.USER)
         if isinstance(n, bool) or not isinstance(n, Integral):
             raise TypeError(f"n must be a positive integer or None, got {n!r}")
         if n < 1:
@@ -188,15 +194,15 @@ class Optimizer:
             noise: Standard deviation of the error in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, as many for each trial.
         """
-        with self.together():
+        with self.transaction():
             known = self._find(trial)
             told = self._check(value, noise, constraints)
-            if known.state is State.TOLD:
+            if known.state is TrialState.COMPLETE:
                 before = Evaluation(known.value, known.noise, known.constraints)
                 if before == told:
                     return known
                 raise TrialError(f"trial {known.id} was told {before!r} before, got {told!r}; nothing was changed")
-            return self._replace(known, state=State.TOLD, error=None, retry=False, **vars(told))
+            return self._replace(known, state=TrialState.COMPLETE, error=None, retry=False, **vars(told))
 
     def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
         """Record that a trial could not be evaluated; its neighbourhood is avoided from now on.
@@ -209,18 +215,18 @@ class Optimizer:
         """
         if not isinstance(retry, bool | np.bool_):
             raise TypeError(f"retry must be True or False, got {retry!r}")
-        with self.together():
+        with self.transaction():
             known = self._find(trial)
-            if known.state is State.TOLD:
+            if known.state is TrialState.COMPLETE:
                 raise TrialError(
                     f"trial {known.id} was told {known.value!r} before and cannot fail; nothing was changed"
                 )
-            return self._replace(known, state=State.FAILED, error=str(error), retry=bool(retry))
+            return self._replace(known, state=TrialState.FAILED, error=str(error), retry=bool(retry))
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the rest as for ``tell``."""
-        with self.together():
-            return self._give(params, Source.KNOWN, self._check(value, noise, constraints))
+        with self.transaction():
+            return self._give(params, Source.ADDED, self._check(value, noise, constraints))
 
     def add_all(
         self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
@@ -249,7 +255,7 @@ class Optimizer:
         points, values = points_of(rows, self.space), values_of(rows, value)
         errors: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise)
         limits = list(zip(*(values_of(rows, name) for name in constraints), strict=True)) or [()] * len(rows)
-        with self.together():
+        with self.transaction():
             told = [
                 None if number is None or None in others else self._check_row(i, number, error, others)
                 for i, (number, error, others) in enumerate(zip(values, errors, limits, strict=True), 1)
@@ -268,10 +274,10 @@ class Optimizer:
     def _add(self, params: Params, point: Vector, told: Evaluation | None, why: str) -> Trial:
         """A trial at a known point: told, or failed where nothing was."""
         error = why if told is None else None
-        return self._record(params, point, Reason(Source.KNOWN), told, error, allowed=self._allows_params(params))
+        return self._record(params, point, Reason(Source.ADDED), told, error, allowed=self._allows_params(params))
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Several changes as one: with a store all of them are written or none, and no other process comes between."""
         with self._lock:
             if self._store is None or self._store.writing:
@@ -296,7 +302,9 @@ class Optimizer:
     @property
     def n_evaluated(self) -> int:
         """Number of trials told or failed, not counting values that were known before."""
-        return sum(t.state is not State.PENDING and t.reason.source is not Source.KNOWN for t in self._ledger.trials)
+        return sum(
+            t.state is not TrialState.PENDING and t.reason.source is not Source.ADDED for t in self._ledger.trials
+        )
 
     @property
     def best(self) -> Trial | None:
@@ -323,7 +331,7 @@ class Optimizer:
         """
         tolerance = check_tolerance(tolerance)
         with one_blas_thread(), self._lock:
-            if self._ledger.to_ask_again() is not None or self._incumbent().noise > 0:
+            if self._ledger.next_retry() is not None or self._incumbent().noise > 0:
                 return False
             history = self._ledger.history()
             if self._untried.exhausted(np.vstack([history.X, history.pending])):
@@ -331,18 +339,18 @@ class Optimizer:
             if not self._calm(tolerance):
                 return False
             alone = dataclasses.replace(history, pending=np.empty((0, self.space.dimension)))
-            reason = self.method.propose(alone, self.seed, self._memory).reason
+            reason = self.method.propose(alone, self.seed, self._cache).reason
             return reason.source is Source.GLOBAL and _promises_less(reason, tolerance)
 
     def _calm(self, tolerance: float) -> bool:
         """Whether the last proposals promised less than the tolerance, and gained less."""
         left = CALM * self.space.dimension
         for trial in reversed(self._ledger.trials):
-            if trial.retry or trial.reason.source in (Source.KNOWN, Source.GIVEN):
+            if trial.retry or trial.reason.source in (Source.ADDED, Source.USER):
                 continue
             if not _promises_less(trial.reason, tolerance):
                 return False
-            left -= trial.reason.source is Source.GLOBAL and trial.state is State.TOLD
+            left -= trial.reason.source is Source.GLOBAL and trial.state is TrialState.COMPLETE
             if left == 0:
                 feasible = [t for t in self._told() if t.feasible]
                 before = min((_value(t) for t in feasible if t.id < trial.id), default=math.inf)
@@ -358,7 +366,7 @@ class Optimizer:
                 x=None if best is None else np.array(best.x),
                 fun=fun,
                 nfev=self.n_evaluated,
-                nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.again is None for t in self._ledger.trials),
+                nit=sum(t.reason.source not in NO_PROPOSAL and t.reason.retry_of is None for t in self._ledger.trials),
                 success=best is not None,
                 status=SO_FAR if best is not None else NOT_FEASIBLE if told else NOTHING_TOLD,
                 message="Best so far" if best is not None else NO_FEASIBLE if told else self._nothing_told(),
@@ -382,9 +390,9 @@ class Optimizer:
         best = min((t for t in self._told() if t.feasible), key=_value, default=None)
         if best is None:
             return Incumbent(None, None, 0.0)
-        history = believable(self._ledger.history(), MOST)
-        noise = Noise.of(history)
-        noisy = least_mean(history, noise, MOST) if noise.modelled else None
+        history = remove_outliers(self._ledger.history(), MAX_OBSERVATIONS)
+        noise = NoiseEstimate.of(history)
+        noisy = lowest_posterior_mean(history, noise, MAX_OBSERVATIONS) if noise.modelled else None
         if noisy is None:
             return Incumbent(best, best.value, noise.level)
         return Incumbent(self._ledger.trials[noisy[0]], *noisy[1:])
@@ -394,18 +402,18 @@ class Optimizer:
         return "No evaluation has given a finite value" + (f" (the last error: {errors[-1]})" if errors else "")
 
     def _ask(self) -> Trial:
-        with one_blas_thread(), self.together():
+        with one_blas_thread(), self.transaction():
             left = self._left_behind()
             if left is not None:
                 return left
-            failed = self._ledger.to_ask_again()
+            failed = self._ledger.next_retry()
             if failed is not None:
                 return self._ask_again(failed)
             history = self._ledger.history()
-            noisy = bool(history.told.any()) and Noise.of(believable(history, MOST)).modelled
+            noisy = bool(history.told.any()) and NoiseEstimate.of(remove_outliers(history, MAX_OBSERVATIONS)).modelled
             seen = history.pending if noisy else np.vstack([history.X, history.pending])  # noisy ones are repeated
             self._untried.check(seen)
-            point, reason = self.method.propose(history, self.seed, self._memory)
+            point, reason = self.method.propose(history, self.seed, self._cache)
             point, reason = self._distinct(self.space.snap(point), reason, seen, history.n_asked)
             params = self.space.decode(point)
             return self._record(params, self.space.encode(params), reason)  # the same to the last bit
@@ -427,19 +435,19 @@ class Optimizer:
         What it said of the run stands where it was said: the regions that it closed are closed, and the length-scale
         is that of the last proposal, which may be another by now.
         """
-        source = Source.GIVEN if failed.reason.source is Source.KNOWN else failed.reason.source
+        source = Source.USER if failed.reason.source is Source.ADDED else failed.reason.source
         reason = dataclasses.replace(
-            failed.reason, source=source, again=failed.id, closed=(), length_scale=self._ledger.length_scale
+            failed.reason, source=source, retry_of=failed.id, closed_regions=(), length_scale=self._ledger.length_scale
         )
-        return self._record(failed.params, failed.point, reason, allowed=failed.allowed)
+        return self._record(failed.params, failed.unit_x, reason, allowed=failed.allowed)
 
     def _give(self, params: Any, source: Source, told: Evaluation | None = None) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, point = self.space.read(params)
         allowed = self._allows_params(checked)
-        if not allowed and source is Source.GIVEN:
+        if not allowed and source is Source.USER:
             raise SpaceError(
-                f"the constraints do not allow {describe_point(checked)}; leave the point out, or tell what is known "
+                f"the constraints do not allow {format_point(checked)}; leave the point out, or tell what is known "
                 "there with add(params, value)"
             )
         return self._record(checked, point, Reason(source), told, allowed=allowed)
@@ -450,17 +458,17 @@ class Optimizer:
             return point, reason
         # Length-scale, closed regions and the step, which counts as a failure, are part of the history. So is a repeat
         # that floats have no room for.
-        source = reason.source if reason.source is Source.REPEAT else Source.EXPLORE
-        reason = dataclasses.replace(reason, source=source, acquisition=None, mean=None, spread=None, region=None)
+        source = reason.source if reason.source is Source.REPLICATE else Source.SPACE_FILLING
+        reason = dataclasses.replace(reason, source=source, expected_improvement=None, mean=None, std=None, region=None)
         return self._untried.another(seen, generator(self.seed, n_asked)), reason
 
-    def _inputs(self) -> Inputs | None:
+    def _inputs(self) -> AllowedSet | None:
         """What the constraints on the inputs allow, in the cube."""
         known = self.constraints
         if known is None:
             return None
         with one_blas_thread():
-            return Inputs.of(
+            return AllowedSet.of(
                 known.allowed, known.margins, lambda: known.flat, self.space.dimension, lambda: known.trouble
             )
 
@@ -487,12 +495,12 @@ class Optimizer:
         allowed: bool = True,
     ) -> Trial:
         """A new trial: pending, or with what is known of it."""
-        state = State.TOLD if told is not None else State.PENDING if error is None else State.FAILED
-        with self.together():
+        state = TrialState.COMPLETE if told is not None else TrialState.PENDING if error is None else TrialState.FAILED
+        with self.transaction():
             x, number = self.space.as_array(params), len(self._ledger.trials)
             trial = Trial(number, params, x, point, reason, state, error=error, allowed=allowed)
             trial = trial if told is None else dataclasses.replace(trial, **vars(told))
-            self._write(Kind.ASK if state is State.PENDING else Kind.ADD, trial)
+            self._write(Kind.ASK if state is TrialState.PENDING else Kind.ADD, trial)
         return trial
 
     def _write(self, kind: Kind, trial: Trial) -> None:
@@ -512,17 +520,17 @@ class Optimizer:
         if isinstance(value, Evaluation):
             if noise is not None or np.size(constraints):
                 raise TypeError(
-                    f"got {shown(value)} and noise or constraints beside it; tell them in one of the two ways"
+                    f"got {short_repr(value)} and noise or constraints beside it; tell them in one of the two ways"
                 )
             value, noise, constraints = value.value, value.noise, value.constraints
         told = Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
         if told.constraints:
             self._check_method("some with the value of a trial")
-        others = next((t for t in self._ledger.trials if t.state is State.TOLD), None)
+        others = next((t for t in self._ledger.trials if t.state is TrialState.COMPLETE), None)
         if others is not None and len(others.constraints) != len(told.constraints):
             raise TrialError(
                 f"wanted {len(others.constraints)} constraints, as trial {others.id} was told, got "
-                f"{shown(constraints)}; tell every trial the same number of them, earlier data included"
+                f"{short_repr(constraints)}; tell every trial the same number of them, earlier data included"
             )
         return told
 
@@ -531,7 +539,7 @@ class Optimizer:
             raise TypeError(f"wanted a Trial that ask returned, or its id, got {trial!r}")
         number = trial.id if isinstance(trial, Trial) else int(trial)
         if not 0 <= number < len(self._ledger.trials) or (
-            isinstance(trial, Trial) and not np.array_equal(trial.point, self._ledger.trials[number].point)
+            isinstance(trial, Trial) and not np.array_equal(trial.unit_x, self._ledger.trials[number].unit_x)
         ):
             raise TrialError(
                 f"trial {number} is unknown here; this run has {len(self._ledger.trials)} trials. "
@@ -541,11 +549,11 @@ class Optimizer:
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         changed = dataclasses.replace(trial, **changes)
-        self._write(Kind.TELL if changed.state is State.TOLD else Kind.FAIL, changed)
+        self._write(Kind.TELL if changed.state is TrialState.COMPLETE else Kind.FAIL, changed)
         return changed
 
     def _told(self) -> list[Trial]:
-        return [t for t in self._ledger.trials if t.state is State.TOLD]
+        return [t for t in self._ledger.trials if t.state is TrialState.COMPLETE]
 
 
 def _value(trial: Trial) -> float:
@@ -554,4 +562,4 @@ def _value(trial: Trial) -> float:
 
 def _promises_less(reason: Reason, tolerance: float) -> bool:
     """Whether a proposal's expected improvement is known to be less."""
-    return reason.acquisition is not None and reason.acquisition < tolerance
+    return reason.expected_improvement is not None and reason.expected_improvement < tolerance

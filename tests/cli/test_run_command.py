@@ -16,7 +16,7 @@ from ways import wait_until_gone
 
 import dale
 from dale.cli import main
-from dale.trial import State
+from dale.history.trial import TrialState
 
 FULL = os.environ.get("DALE_FULL") == "1"
 KILLS = 20 if FULL else 2
@@ -103,7 +103,7 @@ class TestRun:
         run = dale.open("other.db")
         assert (run.seed, run.noise, run.problem["objective"]["key"]) == (3, 0.01, "m.loss")
         assert [t.value for t in run.history[:2]] == [1.04, 2.01]
-        assert all(t.value == t.params["a"] for t in run.history[2:] if t.state is not State.PENDING)
+        assert all(t.value == t.params["a"] for t in run.history[2:] if t.state is not TrialState.PENDING)
         assert sorted(names("here"), key=int) == [str(t.id) for t in run.history[2:]]
         assert capsys.readouterr().err == ""
 

@@ -9,7 +9,7 @@ import pytest
 from programs import errors, minimise
 
 import dale
-from dale.evaluate.value import last_number, tail
+from dale.evaluate.output import last_number, tail
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -12,7 +12,7 @@ import pytest
 from ways import BOX, Counted, Random, bowl, points_of
 
 import dale
-from dale.trial import State
+from dale.history.trial import TrialState
 
 FULL = os.environ.get("DALE_FULL") == "1"
 
@@ -106,7 +106,7 @@ class TestEarlyEnd:
             may_end.set()
         assert (result.status, result.fun) == (1, -1.0)
         assert result.nfev == 1
-        assert {t.state for t in result.history[1:]} <= {State.PENDING}
+        assert {t.state for t in result.history[1:]} <= {TrialState.PENDING}
         assert len(calls) <= 3
 
     def test_the_time_limit_cancels_what_has_not_begun(self):
@@ -123,7 +123,7 @@ class TestEarlyEnd:
                 fun, BOX, budget=8, n_parallel=8, executor=executor, time_limit=1, seed=0, method=Random()
             )
         assert result.status == 5
-        assert sorted(t.x.tobytes() for t in result.history if t.state is State.TOLD) == sorted(calls)
+        assert sorted(t.x.tobytes() for t in result.history if t.state is TrialState.COMPLETE) == sorted(calls)
         assert 0 < result.nfev < 8 == len(result.history)
 
     def test_where_it_is_not_told_what_has_begun_all_is_waited_for(self):
@@ -133,7 +133,7 @@ class TestEarlyEnd:
 
         with Plain() as executor:
             result = dale.minimize(fun, BOX, budget=4, n_parallel=4, executor=executor, time_limit=0.5, method=Random())
-        assert all(t.state is State.TOLD for t in result.history)
+        assert all(t.state is TrialState.COMPLETE for t in result.history)
 
     def test_the_executor_is_not_shut_down(self):
         with ThreadPoolExecutor(2) as executor:
@@ -162,7 +162,7 @@ class TestBroken:
         assert (result.status, result.success) == (8, False)
         assert result.message.startswith("No more could be evaluated: BrokenProcessPool: ")
         assert result.fun == min(result.func_vals)
-        lost = [t for t in result.history if t.state is State.FAILED]
+        lost = [t for t in result.history if t.state is TrialState.FAILED]
         assert 1 <= len(lost) <= 3  # which of them broke it is not known; the next may have been refused
         assert all(t.retry and t.error.startswith("the executor broke\n") for t in lost)
         assert all(t.value == bowl(t.x) for t in result.history if t not in lost)
@@ -216,11 +216,11 @@ def test_a_future_that_fails_by_itself():
     """A worker that died is the point's fault, as far as anyone knows; a cancelled future and Ctrl-C are not."""
     ends = [None, KilledWorker("attempted to run on 1 worker"), "cancelled", None, KeyboardInterrupt(), None]
     result = dale.minimize(bowl, BOX, budget=6, seed=0, executor=Failing(*ends), method=Random())
-    assert [t.state.value for t in result.history] == ["told", "failed", "failed", "told", "failed", "told"]
+    assert [t.state.value for t in result.history] == ["complete", "failed", "failed", "complete", "failed", "complete"]
     assert [t.retry for t in result.history] == [False, False, True, False, True, False]
     assert "KilledWorker: attempted to run on 1 worker" in result.history[1].error
     assert result.history[2].error == "the executor cancelled the evaluation"
-    assert result.history[3].reason.again == 2
+    assert result.history[3].reason.retry_of == 2
 
 
 class TestWhatCannotBeSent:

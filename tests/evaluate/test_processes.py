@@ -15,7 +15,7 @@ from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, 
 
 import dale
 import dale.evaluate.process as process
-from dale.trial import State
+from dale.history.trial import TrialState
 
 FULL = os.environ.get("DALE_FULL") == "1"
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def failed(result):
-    return [t for t in result.history if t.state is State.FAILED]
+    return [t for t in result.history if t.state is TrialState.FAILED]
 
 
 def one_in(n, harm):
@@ -116,7 +116,7 @@ def test_what_an_evaluation_has_started_ends_with_it(hangs, tmp_path):
         return bowl(x)
 
     result = dale.minimize(starts, BOX, budget=2, seed=0, timeout=2 if hangs else 60, method=Random())
-    assert {t.state for t in result.history} == {State.FAILED if hangs else State.TOLD}
+    assert {t.state for t in result.history} == {TrialState.FAILED if hangs else TrialState.COMPLETE}
     pids = [int(path.name) for path in tmp_path.iterdir()]
     assert len(pids) == 2
     assert wait_until_gone(pids)
@@ -140,7 +140,7 @@ def test_none_is_left_after_an_early_end(stop, tmp_path):
             dale.minimize(counted, BOX, **more)
     else:
         result = dale.minimize(counted, BOX, target=100 if stop == "target" else None, **more)
-        pending = [t for t in result.history if t.state is State.PENDING]
+        pending = [t for t in result.history if t.state is TrialState.PENDING]
         assert result.nfev + len(pending) == len(result.history)
     assert not any(map(is_alive, counted.pids()))
     assert multiprocessing.active_children() == []
@@ -301,7 +301,7 @@ def test_inside_an_evaluation():
         return dale.minimize(lambda y: (y[0] - x[0]) ** 2, [(-3, 3)], budget=4, seed=0, n_parallel=2).fun
 
     result = dale.minimize(inner, [(-2, 2)], budget=2, seed=0, n_parallel=2, method=Random())
-    assert [t.state for t in result.history] == [State.TOLD] * 2
+    assert [t.state for t in result.history] == [TrialState.COMPLETE] * 2
 
 
 class TestScripts:

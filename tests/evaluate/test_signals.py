@@ -12,8 +12,8 @@ import pytest
 from ways import BOX, Random, bowl, is_alive
 
 import dale
-from dale.evaluate import Signals
-from dale.trial import State
+from dale.evaluate.signals import Signals
+from dale.history.trial import TrialState
 
 FULL = os.environ.get("DALE_FULL") == "1"
 REPETITIONS = 50 if FULL else 4
@@ -107,7 +107,7 @@ def test_in_the_objective_it_takes_effect_at_once():
 
     result = dale.minimize(fun, BOX, budget=50, seed=0)
     assert (result.status, result.message, result.nfev, len(seen)) == (2, "Terminated", 2, 3)
-    assert result.history[2].state is State.PENDING
+    assert result.history[2].state is TrialState.PENDING
 
 
 def test_elsewhere_it_waits_until_nothing_can_be_lost():
@@ -122,7 +122,7 @@ def test_elsewhere_it_waits_until_nothing_can_be_lost():
     calls = []
     result = dale.minimize(lambda x: calls.append(x) or bowl(x), BOX, budget=50, seed=0, method=Interrupted())
     assert (result.status, result.message, result.nfev, len(calls)) == (2, "Interrupted", 4, 4)
-    assert [t.state for t in result.history] == [State.TOLD] * 4 + [State.PENDING]
+    assert [t.state for t in result.history] == [TrialState.COMPLETE] * 4 + [TrialState.PENDING]
 
 
 def test_in_the_callback():

@@ -8,7 +8,7 @@ import pytest
 from ways import BOX, FORK_WARNING, WAYS, Counted, Random, arguments, bowl, points_of
 
 import dale
-from dale.trial import State
+from dale.history.trial import TrialState
 
 pytestmark = pytest.mark.filterwarnings(FORK_WARNING)
 each_way = pytest.mark.parametrize("way", WAYS)
@@ -53,7 +53,7 @@ def test_each_trial_is_executed_once(way, tmp_path):
     assert fun.points() == points_of(result)
     assert len(result.history) == result.nfev == 12
     assert [t.id for t in result.history] == list(range(12))
-    assert all(t.state is State.TOLD and t.value == bowl(t.x) for t in result.history)
+    assert all(t.state is TrialState.COMPLETE and t.value == bowl(t.x) for t in result.history)
     assert (result.status, result.success) == (0, True)
 
 
@@ -61,9 +61,9 @@ def test_each_trial_is_executed_once(way, tmp_path):
 def test_what_raises_fails_its_trial_with_the_traceback(way):
     with arguments(way) as more:
         result = dale.minimize(raises, BOX, budget=8, seed=0, method=Random(), **more)
-    assert {t.state for t in result.history} == {State.TOLD, State.FAILED}
+    assert {t.state for t in result.history} == {TrialState.COMPLETE, TrialState.FAILED}
     for trial in result.history:
-        assert (trial.state is State.FAILED) == (trial.x[0] > 0)
+        assert (trial.state is TrialState.FAILED) == (trial.x[0] > 0)
         assert trial.error is None or "in raises" in trial.error
         assert trial.error is None or trial.error.endswith("RuntimeError: solver diverged\n")
 
@@ -73,7 +73,7 @@ def test_the_fault_of_the_machine(way):
     with arguments(way, 2) as more:
         result = dale.minimize(asks_for_another_machine, BOX, budget=4, seed=0, **more)
     assert [t.retry for t in result.history] == [True] * 4
-    assert len({t.point.tobytes() for t in result.history}) <= 2
+    assert len({t.unit_x.tobytes() for t in result.history}) <= 2
     assert (result.status, result.nfev) == (3, 4)
 
 
@@ -112,7 +112,7 @@ def test_the_tolerance(way):
     with arguments(way) as more:
         result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, **more)
     assert (result.status, result.nfev < 60) == (6, True)
-    assert all(t.state is State.TOLD for t in result.history)  # what had begun was waited for
+    assert all(t.state is TrialState.COMPLETE for t in result.history)  # what had begun was waited for
 
 
 @each_way
@@ -138,7 +138,7 @@ def test_the_time_limit(way, tmp_path):
     with arguments(way) as more:
         result = dale.minimize(fun, BOX, budget=10_000, seed=0, time_limit=1.0, method=Random(), **more)
     assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
-    told = [t for t in result.history if t.state is State.TOLD]
+    told = [t for t in result.history if t.state is TrialState.COMPLETE]
     assert 0 < result.nfev == len(told) < 10_000
     assert fun.points() == sorted(t.x.tobytes().hex() for t in told)
     assert len(result.history) - len(told) <= (2 if way.startswith("dask") else 0)  # on the way to a worker
@@ -167,7 +167,7 @@ def test_a_serial_run_is_ask_and_tell_bit_for_bit(more):
         trial = optimizer.ask()
         optimizer.tell(trial, bowl(trial.x))
     result = dale.minimize(lambda x: bowl(x), BOX, budget=15, seed=3, **more)
-    assert [t.point.tobytes() for t in result.history] == [t.point.tobytes() for t in optimizer.history]
+    assert [t.unit_x.tobytes() for t in result.history] == [t.unit_x.tobytes() for t in optimizer.history]
 
 
 def test_idle_workers_are_given_work_and_no_more_than_wanted():

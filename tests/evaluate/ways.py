@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dale.bench.workers.methods import RandomPoints
+from dale_bench.workers.methods import RandomPoints
 
 Random = RandomPoints  # a method that thinks of nothing, for tests of what is around it
 BOX = [(-2, 2), (-2, 2)]

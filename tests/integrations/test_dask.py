@@ -19,8 +19,8 @@ from clusters import commands, free_port, on_the_scheduler, processes, shared, t
 from ways import BOX, Counted, Random, bowl, points_of
 
 import dale
+from dale.history.trial import TrialState
 from dale.integrations.dask import executor
-from dale.trial import State
 
 FULL = os.environ.get("DALE_FULL") == "1"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -33,7 +33,7 @@ def client_of(cluster):
 
 
 def failed(result):
-    return [t for t in result.history if t.state is State.FAILED]
+    return [t for t in result.history if t.state is TrialState.FAILED]
 
 
 def is_hit(x):
@@ -75,7 +75,7 @@ class TestDeath:
             result = dale.minimize(fun, BOX, budget=n, seed=0, executor=executor(client), n_parallel=4, method=Random())
         executed = [t for t in result.history if not t.retry]  # Dask gives up what has lost four workers in its queue
         assert len(result.history) - len(executed) <= n // 50
-        assert [t.id for t in executed if t.state is State.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
+        assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
         assert all("WorkerDied: the worker tcp://127.0.0.1:" in t.error for t in failed(result) if not t.retry)
         assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
         assert result.nfev == len(result.history) == n
@@ -90,7 +90,7 @@ class TestDeath:
         assert all("died before it began this evaluation" in t.error for t in innocent)
         executed = [t for t in result.history if t not in innocent]
         assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
-        assert [t.id for t in executed if t.state is State.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
+        assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
 
     def test_commands_on_two_hosts_of_which_one_dies_and_then_the_scheduler(self, tmp_path):
         folder = tmp_path / "counted"
@@ -133,7 +133,7 @@ class TestDeath:
                 )
                 assert result.nfev >= 4
                 assert all(t.retry for t in failed(result))
-                assert {t.state for t in result.history} == {State.TOLD, State.FAILED}
+                assert {t.state for t in result.history} == {TrialState.COMPLETE, TrialState.FAILED}
                 with pytest.raises(RuntimeError, match=r"No more .*: the Dask scheduler cannot be reached"):
                     dale.minimize(fun, BOX, budget=5, executor=run)
 
@@ -196,7 +196,7 @@ class TestHowManyAtOnce:
     def test_without_a_worker_the_time_limit_and_ctrl_c_end_the_run_and_nothing_is_left(self):
         with client_of(threads(1, workers=0)) as client:
             result = dale.minimize(bowl, BOX, budget=6, executor=executor(client), n_parallel=2, time_limit=0.5)
-            assert [t.state for t in result.history] == [State.PENDING] * 2
+            assert [t.state for t in result.history] == [TrialState.PENDING] * 2
             assert until(lambda: not on_the_scheduler(client))
             before = signal.signal(signal.SIGINT, signal.default_int_handler)
             threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()

@@ -7,25 +7,29 @@ import pytest
 
 import dale
 import reference
-from dale.acquisition import log_expected_improvement
-from dale.bench.functions import get
-from dale.gp import GrowingFactor, Posterior
-from dale.kernels import SquaredExponential
-from dale.length_scale import AlphaRatio, length_scale_floor
-from dale.methods import History, bayes
-from dale.methods.bayes import POINT_GRAIN, VALUE_GRAIN, View
-from dale.methods.standardise import Scale
-from dale.regions import find_regions, local_minima
-from dale.regions.identify import RegionFinder, Verdict
-from dale.seeding import generator
-from dale.trial import Source
+from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.history.history import History
+from dale.history.minima import local_minima
+from dale.history.reason import Source
+from dale.history.seeding import generator
+from dale.methods import bayesian_optimization as bayes
+from dale.methods.bayesian_optimization import View
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.floor import length_scale_floor
+from dale.methods.region_identification import CandidateStatus, RegionIdentification, identify_regions
+from dale.models.cholesky import IncrementalCholesky
+from dale.models.gaussian_process import GaussianProcess
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.preprocessing import POINT_RESOLUTION, VALUE_RESOLUTION
+from dale.models.transforms import Standardize
+from dale_bench.functions import get
 
 
 def view_of(optimizer, method=None):
     """What the method would look at if it were asked now."""
     history = History.of(optimizer.history, optimizer.space.dimension)
     rng = generator(optimizer.seed, history.n_asked)
-    return View(method or optimizer.method, history, rng, GrowingFactor())
+    return View(method or optimizer.method, history, rng, IncrementalCholesky())
 
 
 def given(X, y, method=None):
@@ -73,7 +77,7 @@ def with_region():
 def test_the_constants_are_those_of_section_four():
     method = dale.methods.paper()
     assert method.length_scale == AlphaRatio(initial=1.0, threshold=1.5, min_correlation=0.2)
-    assert method.regions == RegionFinder(tolerance=1e-9, margin=0.05)
+    assert method.regions == RegionIdentification(tolerance=1e-9, margin=0.05)
     assert method.acquisition is log_expected_improvement
     assert (method.initial, bayes.VARIANCE_DIVISOR) == (3, 100.0)
 
@@ -87,9 +91,9 @@ class TestAlphaRatio:
             models.append(posterior)
             return search(self, posterior)
 
-        def spy_on_starts(values, value_and_slope, points, box, allowed):
+        def spy_on_starts(values, value_and_gradient, points, box, allowed):
             starts.append(points)
-            return maximise(values, value_and_slope, points, box, allowed)
+            return maximise(values, value_and_gradient, points, box, allowed)
 
         monkeypatch.setattr(View, "search", spy_on_models)
         monkeypatch.setattr(bayes, "maximise", spy_on_starts)
@@ -105,22 +109,22 @@ class TestAlphaRatio:
     def test_apart_from_each_other_the_variance_of_too_long_a_scale_explodes(self):
         """Why one c_mu and sigma_f^2 serve both sides: the longer scale would buy its promise with them."""
         X = np.linspace(0, 1, 9)[:, None]
-        y = Scale.of(np.sin(20 * X[:, 0]))(np.sin(20 * X[:, 0]))
-        long, half = (Posterior.fit(SquaredExponential(l), X, y) for l in (0.5, 0.25))
+        y = Standardize.of(np.sin(20 * X[:, 0]))(np.sin(20 * X[:, 0]))
+        long, half = (GaussianProcess.fit(SquaredExponential(l), X, y) for l in (0.5, 0.25))
         assert long.prior.variance > 100 * half.prior.variance
 
         def promise(posterior):
             A = np.linspace(0, 1, 400)[:, None]
             return float(np.max(log_expected_improvement(*posterior.predict(A), float(y.min())).value))
 
-        assert promise(half) - promise(long) < math.log(1.5)  # apart: it would never cool
+        assert promise(half) - promise(long) < math.log(1.5)  # are_separated: it would never cool
         assert promise(half.with_prior(long.prior)) - promise(long) > math.log(1.5)  # together: it does
 
     def test_the_floor_counts_every_evaluation_there_is(self):
         """Design, told, failed and pending ones."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dale.methods.paper())
         for trial in optimizer.ask(4):
-            optimizer.tell(trial, float(bowl(trial.point)))
+            optimizer.tell(trial, float(bowl(trial.unit_x)))
         optimizer.fail(optimizer.ask())
         optimizer.ask(2)
         assert view_of(optimizer).n == 7
@@ -138,23 +142,23 @@ class TestRegions:
         for size, found in ((1.0, True), (0.05, False)):
             X = 0.5 + size * (SQUARE - 0.5)
             y = bowl(SQUARE)
-            assert bool(find_regions(X, y).live) is found
-            assert find_regions(X, y, margin=0.0).live
+            assert bool(identify_regions(X, y).live) is found
+            assert identify_regions(X, y, margin=0.0).live
             if not found:
-                verdicts = {c.verdict for c in find_regions(X, y).tried if c.index == 0}
-                assert verdicts == {Verdict.IGNORES_NEIGHBOURS}
+                verdicts = {c.verdict for c in identify_regions(X, y).tried if c.index == 0}
+                assert verdicts == {CandidateStatus.IGNORES_NEIGHBOURS}
 
     def test_a_ball_may_reach_beyond_the_box_if_its_minimum_does_not(self):
         X = np.vstack([cluster() - [0.42, 0.0], [[1.0, 0.0], [1.0, 1.0]]])
-        (region,) = find_regions(X, bowl(X, (0.05, 0.47))).live
-        assert region.ball.centre[0] - region.ball.radius < 0
+        (region,) = identify_regions(X, bowl(X, (0.05, 0.47))).live
+        assert region.ball.center[0] - region.ball.radius < 0
         np.testing.assert_allclose(region.minimiser, [0.05, 0.47], atol=1e-9)
 
     def test_any_convex_fit_is_believed_by_the_method_and_not_shown_to_the_user(self):
         believed = 0
         for seed in range(20):
             y = np.random.default_rng(seed).standard_normal(len(SQUARE))  # nothing but noise
-            believed += len(find_regions(SQUARE, y).live)
+            believed += len(identify_regions(SQUARE, y).live)
             assert local_minima(SQUARE, y) == ()
         assert believed >= 2
 
@@ -163,8 +167,8 @@ class TestRegions:
         (region,) = view.regions.live
         assert view.region_promise(region) == pytest.approx(math.log(view.best - region.minimum))
         proposal = with_region.ask()
-        assert proposal.reason.source is Source.REGION
-        assert proposal.reason.spread == 0
+        assert proposal.reason.source is Source.LOCAL
+        assert proposal.reason.std == 0
         assert proposal.reason.mean == pytest.approx(0.0, abs=1e-12)
 
     def test_equal_values_to_rounding_promise_nothing(self):
@@ -175,7 +179,7 @@ class TestRegions:
 
     def test_the_resolution_is_the_rounding_error_of_the_values(self):
         y = np.array([1e6, 1e6 + 1, 1e6 + 2])
-        scale = Scale.of(y)
+        scale = Standardize.of(y)
         step = scale(np.nextafter(y, np.inf)) - scale(y)
         assert scale.resolution / 4 < step.max() <= 2 * scale.resolution
 
@@ -189,7 +193,7 @@ class TestGlobalModel:
         """Two regions may hold every observation between them."""
         X = np.array([0.10, 0.15, 0.20, 0.80, 0.85, 0.90])[:, None]
         y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
-        view = view_of(given(X, y, bayes.BayesianOptimization(AlphaRatio(), RegionFinder(margin=0.1))))
+        view = view_of(given(X, y, bayes.BayesianOptimization(AlphaRatio(), RegionIdentification(margin=0.1))))
         assert len(view.regions.live) == 2
         assert view.regions.inside(X).all()
         np.testing.assert_array_equal(view.posterior(0.5).points, X)
@@ -206,16 +210,16 @@ class TestGlobalModel:
         reason = with_region.ask().reason
         compared, chosen = searched[:2], searched[2]  # Alg. 2 searches twice, line 7 of Alg. 1 once
         assert compared[0].prior == compared[1].prior
-        own = Posterior.fit(chosen.kernel, chosen.points, chosen.values).prior
+        own = GaussianProcess.fit(chosen.kernel, chosen.points, chosen.values).prior
         assert chosen.prior.variance == pytest.approx(own.variance / 100)
         assert chosen.prior.mean == pytest.approx(own.mean)
-        assert compared[1].prior.variance == Posterior.fit(SquaredExponential(1.0), *_data(chosen)).prior.variance
+        assert compared[1].prior.variance == GaussianProcess.fit(SquaredExponential(1.0), *_data(chosen)).prior.variance
         assert reason.n_regions == 1
 
         searched.clear()
         X = np.random.default_rng(0).random((5, 2))
         given(X, bowl(X)).ask()
-        own = Posterior.fit(searched[-1].kernel, *_data(searched[-1])).prior
+        own = GaussianProcess.fit(searched[-1].kernel, *_data(searched[-1])).prior
         assert searched[-1].prior.variance == pytest.approx(own.variance)
 
     def test_the_reason_tells_the_undivided_spread(self):
@@ -223,33 +227,33 @@ class TestGlobalModel:
         optimizer, trial = _global_beside_a_region()
         view = view_of(optimizer)
         posterior = view.posterior(trial.reason.length_scale)
-        mean, spread = posterior.predict(trial.point[None, :])
-        assert trial.reason.spread == pytest.approx(view.scale.back_length(spread[0]), rel=1e-3)
-        promise = log_expected_improvement(mean, spread / 10, view.best).value[0]
-        assert trial.reason.acquisition == pytest.approx(view.scale.back_length(math.exp(promise)), rel=1e-3)
+        mean, std = posterior.predict(trial.unit_x[None, :])
+        assert trial.reason.std == pytest.approx(view.scale.inverse_scale(std[0]), rel=1e-3)
+        promise = log_expected_improvement(mean, std / 10, view.best).value[0]
+        assert trial.reason.expected_improvement == pytest.approx(view.scale.inverse_scale(math.exp(promise)), rel=1e-3)
 
     def test_values_are_rounded_and_so_are_its_proposals(self):
         optimizer = run("branin", 12)
         values = view_of(optimizer).posterior(0.3).values
-        np.testing.assert_array_equal(values, VALUE_GRAIN * np.round(values / VALUE_GRAIN))
+        np.testing.assert_array_equal(values, VALUE_RESOLUTION * np.round(values / VALUE_RESOLUTION))
         exact = (np.array([t.value for t in optimizer.history]) - optimizer.result().func_vals.mean()) / np.std(
             optimizer.result().func_vals
         )
-        np.testing.assert_allclose(values, exact, rtol=0, atol=VALUE_GRAIN)
+        np.testing.assert_allclose(values, exact, rtol=0, atol=VALUE_RESOLUTION)
         for trial in optimizer.history:
             if trial.reason.source is Source.GLOBAL:
-                np.testing.assert_allclose(trial.point / POINT_GRAIN % 1, 0, atol=1e-6)
+                np.testing.assert_allclose(trial.unit_x / POINT_RESOLUTION % 1, 0, atol=1e-6)
 
     def test_regions_are_not_rounded(self):
         """They converge far beyond the grain: a bowl is solved to 1e-12, its minimum is on no grid."""
         trial = given(SQUARE, bowl(SQUARE, (1 / 3 + 0.2, 1 / 7 + 0.35))).ask()
-        assert trial.reason.source is Source.REGION
-        np.testing.assert_allclose(trial.point, [1 / 3 + 0.2, 1 / 7 + 0.35], atol=1e-12)
+        assert trial.reason.source is Source.LOCAL
+        np.testing.assert_allclose(trial.unit_x, [1 / 3 + 0.2, 1 / 7 + 0.35], atol=1e-12)
 
     def test_neither_observed_nor_pending_points_are_proposed(self):
         optimizer = run("branin", 4)
-        pending = optimizer.ask().point
-        observed = optimizer.history[0].point
+        pending = optimizer.ask().unit_x
+        observed = optimizer.history[0].unit_x
         points = np.array([observed, observed + 1e-10, observed + 1e-8, pending + 1e-7, pending + 1e-5])
         assert view_of(optimizer).allowed(points).tolist() == [False, False, True, False, True]
 
@@ -257,9 +261,9 @@ class TestGlobalModel:
         optimizer = run("branin", 4)
         monkeypatch.setattr(bayes, "maximise", lambda *_: None)
         trial = optimizer.ask()
-        assert trial.reason.source is Source.EXPLORE
-        others = np.array([t.point for t in optimizer.history[:-1]])
-        assert np.min(np.linalg.norm(others - trial.point, axis=1)) > 0.3
+        assert trial.reason.source is Source.SPACE_FILLING
+        others = np.array([t.unit_x for t in optimizer.history[:-1]])
+        assert np.min(np.linalg.norm(others - trial.unit_x, axis=1)) > 0.3
 
 
 class TestPendingAndFailed:
@@ -270,14 +274,14 @@ class TestPendingAndFailed:
             optimizer.ask(at=x)
         view = view_of(optimizer)
         l = 0.4
-        model = Posterior.fit(SquaredExponential(l), X, view.z)
+        model = GaussianProcess.fit(SquaredExponential(l), X, view.z)
         grown = view.posterior(l)
         assert len(grown.points) == 6
         assert grown.prior.mean == pytest.approx(model.prior.mean, abs=1e-5)  # a belief is no datum
         first = float(model.predict(np.array([[0.45, 0.5]])).mean[0])
         assert first > view.z.max()  # the mean overshoots, the belief does not
-        assert grown.values[3] == pytest.approx(view.z.max(), abs=VALUE_GRAIN)
-        assert np.all(grown.values >= view.best - VALUE_GRAIN)
+        assert grown.values[3] == pytest.approx(view.z.max(), abs=VALUE_RESOLUTION)
+        assert np.all(grown.values >= view.best - VALUE_RESOLUTION)
         assert view.best == view.z.min()  # and the target stays what has been seen
 
     def test_a_failed_point_counts_as_the_worst_and_belongs_to_no_fit(self, with_region):
@@ -285,10 +289,10 @@ class TestPendingAndFailed:
         with_region.fail(trial, "diverged")
         view = view_of(with_region)
         assert view.z[-1] == view.z.max()
-        assert view.scale == Scale.of(view.history.y[:-1])  # it does not move the unit
+        assert view.scale == Standardize.of(view.history.y[:-1])  # it does not move the unit
         told = view.history.told
-        (region,) = find_regions(view.history.X[told], view.z[told]).live  # the fit is what it was
-        np.testing.assert_allclose(region.minimiser, trial.point, atol=1e-9)
+        (region,) = identify_regions(view.history.X[told], view.z[told]).live  # the fit is what it was
+        np.testing.assert_allclose(region.minimiser, trial.unit_x, atol=1e-9)
 
     def test_a_region_whose_minimum_failed_is_left_to_the_global_model(self, with_region):
         with_region.fail(with_region.ask(), "diverged")
@@ -302,24 +306,24 @@ class TestPendingAndFailed:
         view = view_of(optimizer)
         model = view.posterior(0.5)
         assert len(model.points) == 6
-        assert model.values[2] == pytest.approx((view.z[2] + view.z[6]) / 2, abs=VALUE_GRAIN)
+        assert model.values[2] == pytest.approx((view.z[2] + view.z[6]) / 2, abs=VALUE_RESOLUTION)
 
     def test_given_points_stand_in_for_the_design(self):
         X = np.random.default_rng(0).random((2, 2))
         optimizer = given(X, bowl(X))
-        sources = [optimizer.tell(t := optimizer.ask(), float(bowl(t.point))).reason.source for _ in range(2)]
-        assert sources == [Source.DESIGN, Source.GLOBAL]
+        sources = [optimizer.tell(t := optimizer.ask(), float(bowl(t.unit_x))).reason.source for _ in range(2)]
+        assert sources == [Source.INITIAL_DESIGN, Source.GLOBAL]
 
     def test_the_budget_counts_the_design(self):
         result = dale.minimize(lambda x: float(bowl(x)), [(0, 1)] * 2, budget=5, seed=0)
-        assert [t.reason.source for t in result.history] == [Source.DESIGN] * 3 + [Source.GLOBAL] * 2
+        assert [t.reason.source for t in result.history] == [Source.INITIAL_DESIGN] * 3 + [Source.GLOBAL] * 2
 
 
 def test_the_acquisition_is_positive_and_so_larger_is_better():
     """The paper minimises alpha = -EI; the ratio of eq. 8 is the same for both signs."""
-    mean, spread, best = np.array([0.5, -0.5]), np.array([0.3, 0.3]), 0.0
-    value = log_expected_improvement(mean, spread, best).value
-    np.testing.assert_allclose(np.exp(value), reference.expected_improvement(mean, spread, best))
+    mean, std, best = np.array([0.5, -0.5]), np.array([0.3, 0.3]), 0.0
+    value = log_expected_improvement(mean, std, best).value
+    np.testing.assert_allclose(np.exp(value), reference.expected_improvement(mean, std, best))
     assert value[1] > value[0]
 
 

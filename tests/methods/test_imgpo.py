@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import dale
-from dale.bench.functions import get
-from dale.methods.history import History
+from dale.history.history import History
+from dale.history.reason import Source
+from dale.history.trial import TrialState
+from dale.methods.base import Cache
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
-from dale.methods.memory import Memory
-from dale.trial import Source, State
+from dale_bench.functions import get
 
 
 def run(fun, space, budget, *, seed=0, method=None):
@@ -30,7 +31,7 @@ def run(fun, space, budget, *, seed=0, method=None):
 
 
 def points(optimizer):
-    return np.array([t.point for t in optimizer.history])
+    return np.array([t.unit_x for t in optimizer.history])
 
 
 def sources(optimizer):
@@ -46,11 +47,11 @@ def feed(search, fun, n):
 # --- what it reaches
 
 
-def test_the_centred_quadratic_is_solved_at_once():
+def test_the_centered_quadratic_is_solved_at_once():
     function = get("quad2")
     optimizer = run(function.fun, function.bounds, 1)
     assert optimizer.best.value == function.minimum
-    assert sources(optimizer) == [Source.DESIGN]
+    assert sources(optimizer) == [Source.INITIAL_DESIGN]
 
 
 def test_branin_reaches_a_hundredth_within_60():
@@ -96,9 +97,9 @@ def naive_imgpo(f, d, budget):
         z, K, variance = model(l)
         k = correlations([x], X, l)[0]
         mean = k @ np.linalg.solve(K, z)
-        spread = math.sqrt(max(variance * (1 - k @ np.linalg.solve(K, k)), 0.0))
+        std = math.sqrt(max(variance * (1 - k @ np.linalg.solve(K, k)), 0.0))
         s = math.sqrt(2 * math.log(math.pi**2 * M**2 / (12 * 0.05)))
-        return (mean + s * spread) * (np.std(g) or 1.0) + np.mean(g)
+        return (mean + s * std) * (np.std(g) or 1.0) + np.mean(g)
 
     def likelihood(l):
         z, K, variance = model(l)
@@ -124,13 +125,13 @@ def naive_imgpo(f, d, budget):
             out.append((low, high))
         return out
 
-    def centre(box):
+    def center(box):
         return (box[0] + box[1]) / 2
 
     def rounds():
         nonlocal l
         cube = (np.zeros(d), np.ones(d))
-        T = {0: [{"box": cube, "value": evaluate(centre(cube)), "gp": False}]}
+        T = {0: [{"box": cube, "value": evaluate(center(cube)), "gp": False}]}
         M, Xi = 1, 1.0
         while True:
             best, v, chosen = max(g), -math.inf, {}
@@ -142,7 +143,7 @@ def naive_imgpo(f, d, budget):
                     if not leaf["gp"]:
                         chosen[h], v = leaf, leaf["value"]
                         break
-                    leaf["value"], leaf["gp"] = evaluate(centre(leaf["box"])), False
+                    leaf["value"], leaf["gp"] = evaluate(center(leaf["box"])), False
             for h in sorted(chosen):
                 deeper = [xi for xi in range(1, min(math.ceil(Xi), 4) + 1) if h + xi in chosen]
                 if deeper:
@@ -151,7 +152,7 @@ def naive_imgpo(f, d, budget):
                         boxes = [children(*box) for box in boxes]
                         for _, left, right in boxes:
                             for box in (left, right):
-                                z = max(z, U(centre(box), virtual))
+                                z = max(z, U(center(box), virtual))
                                 virtual += 1
                         boxes = list(itertools.chain(*boxes))
                     if z < chosen[h + deeper[0]]["value"]:
@@ -163,12 +164,12 @@ def naive_imgpo(f, d, budget):
                     middle, left, right = children(*leaf["box"])
                     new = [{**leaf, "box": middle}]
                     for box in (left, right):
-                        bound = U(centre(box), M)
+                        bound = U(center(box), M)
                         if bound <= max(g):
                             new.append({"box": box, "value": bound, "gp": True})
                             M += 1
                         else:
-                            new.append({"box": box, "value": evaluate(centre(box)), "gp": False})
+                            new.append({"box": box, "value": evaluate(center(box)), "gp": False})
                         v = max(v, new[-1]["value"])
                     T[h + 1] = T.get(h + 1, []) + new
             Xi = Xi + 4 if max(g) > best else max(Xi - 0.5, 1.0)
@@ -191,7 +192,7 @@ def test_every_evaluation_agrees_with_the_naive_algorithm(name):
 
 def box(leaf):
     half = 0.5 * 3.0 ** -np.array(leaf.cuts)
-    return leaf.centre - half, leaf.centre + half
+    return leaf.center - half, leaf.center + half
 
 
 def check_tiling(tree):
@@ -201,8 +202,8 @@ def check_tiling(tree):
     assert np.all(lower > -1e-12)
     assert np.all(upper < 1 + 1e-12)
     overlap = np.minimum(upper[:, None], upper) - np.maximum(lower[:, None], lower)  # (n, n, d)
-    apart = np.any(overlap < 1e-12, axis=2)
-    assert np.array_equal(~apart, np.eye(len(leaves), dtype=bool))
+    are_separated = np.any(overlap < 1e-12, axis=2)
+    assert np.array_equal(~are_separated, np.eye(len(leaves), dtype=bool))
     for h, level in enumerate(tree.levels):
         assert all(leaf.depth == h and max(leaf.cuts) - min(leaf.cuts) <= 1 for leaf in level)
 
@@ -213,11 +214,11 @@ def check_search(search):
     for leaf in leaves:
         if leaf.row is None:  # GP-based: nobody has been there
             assert math.isfinite(leaf.bound)
-            assert np.min(np.max(np.abs(search.X - leaf.centre), axis=1)) > 1e-9
+            assert np.min(np.max(np.abs(search.X - leaf.center), axis=1)) > 1e-9
         else:
-            assert np.max(np.abs(search.X[leaf.row] - leaf.centre)) < 1e-12
+            assert np.max(np.abs(search.X[leaf.row] - leaf.center)) < 1e-12
             assert search.value(leaf) == search.model.z[leaf.row]
-    # Each evaluation is the centre of one leaf, but for that of a left side whose right side is being waited for.
+    # Each evaluation is the center of one leaf, but for that of a left side whose right side is being waited for.
     rows = sorted(leaf.row for leaf in leaves if leaf.row is not None)
     assert len(set(rows)) == len(rows)
     assert len(search.y) - 1 <= len(rows) <= len(search.y)
@@ -226,11 +227,11 @@ def check_search(search):
 def test_a_leaf_is_split_along_its_first_longest_side():
     leaf = Leaf(np.array([0.5, 0.5, 1 / 6]), (0, 0, 1), row=7)
     middle, left, right = leaf.thirds()
-    assert middle.centre is leaf.centre
+    assert middle.center is leaf.center
     assert middle.row == 7
     assert middle.cuts == left.cuts == right.cuts == (1, 0, 1)
     assert left.row is right.row is None
-    np.testing.assert_allclose([left.centre, right.centre], [[1 / 6, 0.5, 1 / 6], [5 / 6, 0.5, 1 / 6]])
+    np.testing.assert_allclose([left.center, right.center], [[1 / 6, 0.5, 1 / 6], [5 / 6, 0.5, 1 / 6]])
     assert middle.thirds()[0].cuts == (1, 1, 1)
     assert middle.thirds()[0].thirds()[0].cuts == (2, 1, 1)
 
@@ -266,13 +267,13 @@ def test_an_evaluated_bound_is_overwritten():
     search, was_bound = Search(2), set()
     overwritten = 0
     for _ in range(50):
-        was_bound |= {tuple(leaf.centre) for leaf in itertools.chain(*search.tree.levels) if leaf.row is None}
+        was_bound |= {tuple(leaf.center) for leaf in itertools.chain(*search.tree.levels) if leaf.row is None}
         wish = tuple(search.wish.point)
         feed(search, function.on_cube(), 1)
         if wish in was_bound and len(search.y) > 1:
             overwritten += 1
-            [leaf] = [leaf for leaf in itertools.chain(*search.tree.levels) if tuple(leaf.centre) == wish]
-            assert search.y[leaf.row] == function.on_cube()(leaf.centre)
+            [leaf] = [leaf for leaf in itertools.chain(*search.tree.levels) if tuple(leaf.center) == wish]
+            assert search.y[leaf.row] == function.on_cube()(leaf.center)
     assert overwritten > 0
 
 
@@ -301,22 +302,22 @@ def test_the_seed_does_not_matter(branin_run):
 def test_a_proposal_is_a_function_of_the_history(branin_run):
     for cut in (0, 1, 2, 7, 20, 39):
         history = History.of(branin_run.history[:cut], 2)
-        proposal = dale.methods.imgpo().propose(history, 0, Memory())
+        proposal = dale.methods.imgpo().propose(history, 0, Cache())
         trial = branin_run.history[cut]
-        assert branin_run.space.snap(proposal.point).tolist() == trial.point.tolist()
+        assert branin_run.space.snap(proposal.point).tolist() == trial.unit_x.tolist()
         assert proposal.reason == trial.reason
 
 
 def test_what_is_remembered_does_not_show(branin_run):
-    """One memory for proposals that go on, go back, and belong to other values and another dimension."""
-    method, memory = pickle.loads(pickle.dumps(dale.methods.imgpo())), Memory()
+    """One cache for proposals that go on, go back, and belong to other values and another dimension."""
+    method, cache = pickle.loads(pickle.dumps(dale.methods.imgpo())), Cache()
     trials = branin_run.history
-    failed = [*trials[:9], dataclasses.replace(trials[9], state=State.FAILED, value=None), *trials[10:20]]
+    failed = [*trials[:9], dataclasses.replace(trials[9], state=TrialState.FAILED, value=None), *trials[10:20]]
     later = [dataclasses.replace(t, id=i) for i, t in enumerate(trials[3:12])]
     histories = [History.of(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], later)]
     histories.insert(3, History.of(run(lambda x: x[0] ** 2, [(0, 1)] * 3, 8).history, 3))
     for history in histories:
-        remembered, fresh = method.propose(history, 0, memory), method.propose(history, 0, Memory())
+        remembered, fresh = method.propose(history, 0, cache), method.propose(history, 0, Cache())
         assert remembered.point.tolist() == fresh.point.tolist()
         assert remembered.reason == fresh.reason
 
@@ -355,7 +356,7 @@ def test_reasons_are_in_units_of_the_objective():
     other = run(lambda x: 1e3 * function.fun(x) + 7, function.bounds, 40).history[-1].reason
     assert reason.length_scale == other.length_scale
     assert other.mean == pytest.approx(1e3 * reason.mean + 7, rel=1e-6)
-    assert other.spread == pytest.approx(1e3 * reason.spread, rel=1e-6)
+    assert other.std == pytest.approx(1e3 * reason.std, rel=1e-6)
 
 
 def test_while_the_tree_waits_the_proposals_explore():
@@ -363,10 +364,10 @@ def test_while_the_tree_waits_the_proposals_explore():
     plain = run(function.fun, function.bounds, 6)
     optimizer = run(function.fun, function.bounds, 5)
     trials = optimizer.ask(4)
-    assert [t.reason.source for t in trials] == [Source.GLOBAL] + [Source.EXPLORE] * 3
-    assert trials[0].point.tolist() == plain.history[5].point.tolist()
+    assert [t.reason.source for t in trials] == [Source.GLOBAL] + [Source.SPACE_FILLING] * 3
+    assert trials[0].unit_x.tolist() == plain.history[5].unit_x.tolist()
     optimizer.tell(trials[2], function.fun(trials[2].x))
-    assert optimizer.ask().reason.source is Source.EXPLORE
+    assert optimizer.ask().reason.source is Source.SPACE_FILLING
     optimizer.tell(trials[0], function.fun(trials[0].x))
     assert optimizer.ask().reason.source is Source.GLOBAL
     check_points(optimizer)
@@ -380,7 +381,7 @@ def test_the_order_of_the_tells_does_not_show():
         for i in order:
             optimizer.tell(trials[i], function.fun(trials[i].x))
         proposals.append(optimizer.ask())
-    assert proposals[0].point.tolist() == proposals[1].point.tolist()
+    assert proposals[0].unit_x.tolist() == proposals[1].unit_x.tolist()
     assert proposals[0].reason.source is Source.GLOBAL
 
 
@@ -407,7 +408,7 @@ def test_failures_are_survived(fails):
     optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
     for i in range(30):
         trial = optimizer.ask()
-        assert trial.reason.source in (Source.DESIGN, Source.GLOBAL)
+        assert trial.reason.source in (Source.INITIAL_DESIGN, Source.GLOBAL)
         if fails(i, trial.x):
             optimizer.fail(trial, "diverged")
         else:
@@ -427,7 +428,7 @@ def test_what_the_user_gives_informs_the_model_and_is_not_evaluated_again():
     function = get("branin")
     plain = run(function.fun, function.bounds, 12)
     optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
-    for trial in (plain.history[0], plain.history[3]):  # the centre, and a point that the tree wants later
+    for trial in (plain.history[0], plain.history[3]):  # the center, and a point that the tree wants later
         optimizer.add(trial.x, trial.value)
     optimizer.add([1.0, 2.0], function.fun(np.array([1.0, 2.0])))
     for _ in range(20):
@@ -436,7 +437,7 @@ def test_what_the_user_gives_informs_the_model_and_is_not_evaluated_again():
     optimizer.tell(optimizer.ask(at=[7.0, 7.0]), function.fun(np.array([7.0, 7.0])))
     optimizer.ask()
     check_points(optimizer)
-    assert sources(optimizer)[3:] == [Source.GLOBAL] * 20 + [Source.GIVEN, Source.GLOBAL]
+    assert sources(optimizer)[3:] == [Source.GLOBAL] * 20 + [Source.USER, Source.GLOBAL]
     assert points(optimizer)[3].tolist() == points(plain)[1].tolist()
 
 
@@ -459,5 +460,5 @@ def test_awkward_values_are_survived(fun):
 def test_where_the_tree_wants_nothing_the_proposal_explores(monkeypatch, constant, number, name):
     monkeypatch.setattr(sys.modules[Search.__module__], constant, number)
     optimizer = run(get(name).fun, get(name).bounds, 90)
-    assert {Source.GLOBAL, Source.EXPLORE} <= set(sources(optimizer))
+    assert {Source.GLOBAL, Source.SPACE_FILLING} <= set(sources(optimizer))
     check_points(optimizer)

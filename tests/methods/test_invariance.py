@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.bench.functions import get
+from dale_bench.functions import get
 
 N = 30
 
@@ -18,7 +18,7 @@ def cube_points(fun, space, method, scale=1.0, shift=0.0, seed=0):
     for _ in range(N):
         trial = optimizer.ask()
         optimizer.tell(trial, scale * fun(trial.x) + shift)
-    return np.array([t.point for t in optimizer.history])
+    return np.array([t.unit_x for t in optimizer.history])
 
 
 @pytest.fixture(scope="module")

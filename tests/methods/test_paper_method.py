@@ -7,9 +7,10 @@ import pytest
 
 import dale
 import reference
-from dale.bench.functions import get
-from dale.regions import find_regions
-from dale.trial import Source
+from dale.acquisition.confidence_bound import lower_confidence_bound
+from dale.history.reason import Source
+from dale.methods.region_identification import RegionIdentification, identify_regions
+from dale_bench.functions import get
 
 
 def run(fun, space, budget, seed, method=None):
@@ -28,13 +29,13 @@ def test_every_step_agrees_with_the_oracle(name, seed):
     candidates = np.random.default_rng(0).random((4000, function.dimension))
     agreed = 0
     for n in range(3, 30):
-        X = np.array([t.point for t in history[:n]])
+        X = np.array([t.unit_x for t in history[:n]])
         y = np.array([t.value for t in history[:n]])
         z = (y - y.mean()) / y.std()
         trial, reason = history[n], history[n].reason
         l_previous = history[n - 1].reason.length_scale or 1.0
-        expected = reference.propose(X, z, l_previous, np.vstack([candidates, trial.point]))
-        regions, _ = reference.find_regions(X, z)
+        expected = reference.propose(X, z, l_previous, np.vstack([candidates, trial.unit_x]))
+        regions, _ = reference.identify_regions(X, z)
         assert reason.n_regions == len(regions)
         if reason.log_alpha_ratio is not None and abs(reason.log_alpha_ratio - np.log(1.5)) > 0.1:
             assert reason.cooled == expected["cooled"], n
@@ -42,7 +43,7 @@ def test_every_step_agrees_with_the_oracle(name, seed):
             assert reason.log_alpha_ratio == pytest.approx(expected["log_alpha_ratio"], abs=0.1, rel=0.1)
         if reason.cooled == expected["cooled"] and reason.source == expected["source"]:
             # The oracle's candidates hold our point: equal means that none of its 4000 is better.
-            assert reason.acquisition / y.std() == pytest.approx(expected["acquisition"], rel=1e-2)
+            assert reason.expected_improvement / y.std() == pytest.approx(expected["acquisition"], rel=1e-2)
             agreed += 1
     assert agreed >= 25
 
@@ -79,26 +80,26 @@ def test_the_length_scale_never_falls_below_the_floor():
     scales = [t.reason.length_scale for t in history[3:]]
     for n, (old, new) in enumerate(itertools.pairwise(scales), start=4):
         assert new <= old
-        assert new >= min(old, dale.length_scale.length_scale_floor(n, 3)) * (1 - 1e-12)
+        assert new >= min(old, dale.methods.length_scale.length_scale_floor(n, 3)) * (1 - 1e-12)
 
 
 def test_the_design_is_a_latin_hypercube_of_three():
     optimizer = dale.Optimizer([(0, 1)] * 4, seed=5)
     trials = optimizer.ask(3)
-    assert [t.reason.source for t in trials] == [Source.DESIGN] * 3
-    slices = np.floor(3 * np.array([t.point for t in trials])).astype(int)
+    assert [t.reason.source for t in trials] == [Source.INITIAL_DESIGN] * 3
+    slices = np.floor(3 * np.array([t.unit_x for t in trials])).astype(int)
     assert np.array_equal(np.sort(slices, axis=0), np.repeat([[0], [1], [2]], 4, axis=1))
 
 
 def test_a_region_proposes_its_minimum():
     function = get("quad2:moved", seed=1)
     optimizer = run(function.fun, function.bounds, 12, 0)
-    first = next(t for t in optimizer.history if t.reason.source is Source.REGION)
+    first = next(t for t in optimizer.history if t.reason.source is Source.LOCAL)
     told = optimizer.history[: first.id]
-    regions = find_regions(np.array([t.point for t in told]), np.array([t.value for t in told]))
-    assert np.min([np.linalg.norm(r.minimiser - first.point) for r in regions.live]) < 1e-9
+    regions = identify_regions(np.array([t.unit_x for t in told]), np.array([t.value for t in told]))
+    assert np.min([np.linalg.norm(r.minimiser - first.unit_x) for r in regions.live]) < 1e-9
     assert first.value == pytest.approx(first.reason.mean, abs=1e-9)
-    assert first.reason.spread == 0
+    assert first.reason.std == 0
 
 
 def test_a_pending_minimum_is_not_proposed_again():
@@ -106,15 +107,15 @@ def test_a_pending_minimum_is_not_proposed_again():
     optimizer = dale.Optimizer(function.bounds, seed=0)
     while True:
         trial = optimizer.ask()
-        if trial.reason.source is Source.REGION:
+        if trial.reason.source is Source.LOCAL:
             break
         optimizer.tell(trial, function.fun(trial.x))
     others = optimizer.ask(4)
-    assert all(np.linalg.norm(t.point - trial.point) > 1e-6 for t in others)
+    assert all(np.linalg.norm(t.unit_x - trial.unit_x) > 1e-6 for t in others)
 
 
 def test_methods_are_made_of_parts():
-    fixed = dale.methods.ei(dale.length_scale.Fixed(0.3))
+    fixed = dale.methods.ei(dale.methods.length_scale.Fixed(0.3))
     optimizer = run(get("branin").fun, get("branin").bounds, 10, 0, fixed)
     assert {t.reason.length_scale for t in optimizer.history[3:]} == {0.3}
     assert {t.reason.source for t in optimizer.history[3:]} == {Source.GLOBAL}
@@ -126,8 +127,8 @@ def test_methods_are_made_of_parts():
         dale.methods.default(),
         dale.methods.ei(),
         dale.methods.lcb(),
-        dale.methods.ei(dale.length_scale.LeaveOneOut()),
-        dale.methods.ei(dale.length_scale.AlphaRatio()),
+        dale.methods.ei(dale.methods.length_scale.LeaveOneOut()),
+        dale.methods.ei(dale.methods.length_scale.AlphaRatio()),
     ],
     ids=["default", "ei", "lcb", "ei-loo", "ei-ar"],
 )
@@ -142,12 +143,12 @@ def test_every_method_beats_random_search(method):
 
 def test_alpha_ratio_needs_the_logarithm_of_a_promise():
     with pytest.raises(ValueError, match="AlphaRatio compares logarithms"):
-        dale.methods.lcb(dale.length_scale.AlphaRatio())
+        dale.methods.lcb(dale.methods.length_scale.AlphaRatio())
     with pytest.raises(TypeError, match=r"length_scale must be a policy such as .*, got 0\.3"):
         dale.methods.ei(0.3)
     with pytest.raises(ValueError, match="a region promises log EI"):
         dale.methods.BayesianOptimization(
-            dale.length_scale.Fixed(1.0), dale.regions.RegionFinder(), dale.acquisition.lower_confidence_bound
+            dale.methods.length_scale.Fixed(1.0), RegionIdentification(), lower_confidence_bound
         )
     with pytest.raises(ValueError, match="initial"):
-        dale.methods.BayesianOptimization(dale.length_scale.Fixed(1.0), None, initial=0)
+        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), None, initial=0)

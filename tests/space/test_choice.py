@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dale import Choice, SpaceError
-from dale.kernels import SquaredExponential
+from dale.models.kernels.squared_exponential import SquaredExponential
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.text(max_size=3) | st.just(math.nan)
 values = scalars | st.lists(st.integers(0, 2), max_size=2) | st.tuples(st.integers(0, 2), st.text(max_size=1))
@@ -97,11 +97,11 @@ def test_one_option_is_a_fixed_value():
     p = Choice([None])
     assert (p.width, p.cardinality) == (0, 1)
     assert p.decode(p.encode(None)) is None
-    assert p.slope(None).shape == (0,)
+    assert p.derivative(None).shape == (0,)
 
 
 def test_nothing_can_be_derived_by_an_option():
-    assert np.all(np.isnan(Choice([1, 2, 3]).slope(1)))
+    assert np.all(np.isnan(Choice([1, 2, 3]).derivative(1)))
 
 
 def test_equal_choices_are_equal_by_type_too():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dale import Choice, Float, Int, Space, SpaceError
-from dale.space.conditional import Conditional
 from dale.space.conditions import REST
+from dale.space.parameter import Conditional
 
 SVM = Space(
     kernel=Choice(["linear", "rbf", "poly"]),

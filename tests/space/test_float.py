@@ -130,14 +130,14 @@ def test_linear_by_hand():
     p = Float(-5, 10)
     assert p.decode(np.array([0.5])) == 2.5
     assert p.encode(2.5).tolist() == [0.5]
-    assert p.slope(7.0).tolist() == [1 / 15]
+    assert p.derivative(7.0).tolist() == [1 / 15]
 
 
 def test_log_by_hand():
     p = Float(1e-4, 1e2, log=True)
     assert p.decode(np.array([0.5])) == pytest.approx(0.1, rel=1e-14)
     assert p.encode(1e-3)[0] == pytest.approx(1 / 6, rel=1e-14)
-    assert p.slope(0.1)[0] == pytest.approx(1 / (0.1 * math.log(1e6)), rel=1e-14)
+    assert p.derivative(0.1)[0] == pytest.approx(1 / (0.1 * math.log(1e6)), rel=1e-14)
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -154,14 +154,14 @@ def test_slope_against_central_differences(log, x):
     p = Float(0.1, 5.0, log=log)
     h = 1e-6 * x
     expected = (p.encode(x + h)[0] - p.encode(x - h)[0]) / (2 * h)
-    assert p.slope(x)[0] == pytest.approx(expected, rel=1e-8)
+    assert p.derivative(x)[0] == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_slope_in_any_range(log):
     """The slope of a range without a float inside is that between its ends."""
     for lower, upper in (LOG_RANGES if log else RANGES).values():
-        slope = Float(lower, upper, log=log).slope(upper)[0]
+        slope = Float(lower, upper, log=log).derivative(upper)[0]
         assert slope > 0
         if upper < 1.001 * lower and upper - lower > 1e-300:
             assert slope == pytest.approx(1 / (upper - lower), rel=1e-3)
@@ -279,7 +279,7 @@ class TestSteps:
     def test_snap_and_slope(self):
         p, U = Float(-5, 10, step=0.5), np.random.default_rng(0).random((300, 1))
         np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])
-        assert p.slope(1.0)[0] == pytest.approx((p.encode(1.5)[0] - p.encode(1.0)[0]) / 0.5)
+        assert p.derivative(1.0)[0] == pytest.approx((p.encode(1.5)[0] - p.encode(1.0)[0]) / 0.5)
         assert not p.continuous
 
     def test_values_between_steps_are_refused(self):
@@ -319,7 +319,7 @@ class TestSteps:
 def test_equal_bounds_fix_the_value(p):
     assert (p.width, p.cardinality) == (0, 1)
     assert p.decode(p.encode(p.lower)) == p.decode(np.empty(0)) == p.lower
-    assert p.slope(p.lower).shape == p.place(0).shape == (0,)
+    assert p.derivative(p.lower).shape == p.place(0).shape == (0,)
     assert p.snap(np.empty((3, 0))).shape == (3, 0)
     with pytest.raises(SpaceError, match="outside its bounds"):
         p.check(2.5, "x")

@@ -50,7 +50,7 @@ def test_round_trip_in_steps(lower, n, step, rest):
     assert p.cardinality == n
     us = [encoded(p, lower + k * step)[0] for k in range(n)]
     assert us == sorted(set(us))
-    assert p.slope(lower)[0] == pytest.approx((us[1] - us[0]) / step)
+    assert p.derivative(lower)[0] == pytest.approx((us[1] - us[0]) / step)
 
 
 def test_bounds_bit_for_bit():
@@ -90,7 +90,7 @@ def test_a_log_scale_by_hand():
         assert p.encode(x)[0] == pytest.approx(math.log(x / 0.5) / span, rel=1e-14)
         for edge, value in ((x - 0.499, x), (x + 0.499, x), (x + 0.501, min(x + 1, 100))):
             assert p.decode(np.array([math.log(edge / 0.5) / span])) == value
-    assert p.slope(10)[0] == pytest.approx(1 / (10 * span))
+    assert p.derivative(10)[0] == pytest.approx(1 / (10 * span))
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -113,7 +113,7 @@ def test_snap_is_encode_of_decode(log):
 @pytest.mark.parametrize("p", [Int(7, 7), Int(7, 7, log=True), Int(2**53, 2**53), Int(3, 3, step=5)])
 def test_one_value_is_fixed(p):
     assert (p.width, p.cardinality) == (0, 1)
-    assert encoded(p, p.lower).shape == p.slope(p.lower).shape == (0,)
+    assert encoded(p, p.lower).shape == p.derivative(p.lower).shape == (0,)
     assert p.decode(np.empty(0)) == p.lower
     assert p.snap(np.empty((5, 0))).shape == (5, 0)
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import Bounds
 
 from dale import Choice, Float, Int, Space, SpaceError
-from dale.space import as_space
+from dale.space.space import as_space
 
 PAIRS = [(-5.0, 10.0), (0.0, 15.0)]
 MIXED = Space(

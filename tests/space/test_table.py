@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.space import is_table, points_of, rows_of, values_of
+from dale.space.table import is_table, points_of, rows_of, values_of
 
 SPACE = dale.Space(
     rate=dale.Float(1e-5, 1.0, log=True),

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.space import as_constraints, as_space
+from dale.space.constraints import as_constraints
+from dale.space.space import as_space
 
 SQUARE = [(0, 2), (-1, 1)]
 POINTS = np.random.default_rng(0).random((400, 2))

@@ -36,7 +36,7 @@ def same(a, b):
     """Whether two trials are one, to the last bit."""
     return (
         a.id == b.id
-        and a.point.tobytes() == b.point.tobytes()
+        and a.unit_x.tobytes() == b.unit_x.tobytes()
         and str(a.params) == str(b.params)
         and a.x.tolist() == b.x.tolist()
         and (a.reason, a.state, a.value, a.error) == (b.reason, b.state, b.value, b.error)
@@ -53,7 +53,7 @@ class Uniform:
 
     def propose(self, history, seed, memory):
         rng = np.random.default_rng([seed, len(history.trials)])
-        return rng.random(history.dimension), dale.Reason(dale.trial.Source.EXPLORE)
+        return rng.random(history.dimension), dale.Reason(dale.trial.Source.SPACE_FILLING)
 
 
 def without_store(budget):

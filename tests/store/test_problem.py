@@ -13,11 +13,11 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 from store_runs import BOUNDS, Uniform, same, same_runs, valley
 
 import dale
-from dale.store import place
-from dale.store.plain import StandIn, as_json, plain, restored
+from dale.history.reason import ClosedRegion, Source, TrustRegionStep
+from dale.store import location as place
+from dale.store.codec import StandIn, as_json, plain, restored
+from dale.store.events import reason_data, reason_from
 from dale.store.problem import differences, problem_of, space_data, space_from
-from dale.store.trials import reason_data, reason_from
-from dale.trial import ClosedRegion, LocalStep, Source
 
 HOSTILE = ["'; DROP TABLE trials;--", '"', "a\0b", "\ud800", "=1+1", "<script>", "ü\n\t", "", "%s{}", "../x", "NULL"]
 
@@ -44,7 +44,7 @@ class TestAnotherProblem:
             ({"seed": 1}, "seed is 0 in the store and 1 here"),
             (
                 {"method": dale.methods.paper()},
-                "^[^;]*method is GlobalLocal in the store and BayesianOptimization here. It",
+                "^[^;]*method is DefaultMethod in the store and BayesianOptimization here. It",
             ),
             ({"method": dataclasses.replace(dale.methods.default(), initial=5)}, "method.fields.initial is 3 in the"),
             ({"noise": 0.1}, "noise is 'auto' in the store and 0.1 here"),
@@ -192,15 +192,15 @@ class TestValues:
 
     def test_reasons_come_back(self):
         reason = dale.Reason(
-            Source.REGION, np.float64(1 / 3), -math.inf, np.bool_(True), 1e-300, math.nan, 0.1, np.int64(2), 3,
-            LocalStep(np.int64(4), 0.1, 1.5, -0.0, 2, (1.0, 2 / 3)),
+            Source.LOCAL, np.float64(1 / 3), -math.inf, np.bool_(True), 1e-300, math.nan, 0.1, np.int64(2), 3,
+            TrustRegionStep(np.int64(4), 0.1, 1.5, -0.0, 2, (1.0, 2 / 3)),
             (ClosedRegion(1, 0.2, True), ClosedRegion(2, 0.3)), 7,
         )  # fmt: skip
         again = reason_from(reason_data(reason))
         assert as_json(reason_data(again)) == as_json(reason_data(reason))
         assert math.isnan(again.mean)
         assert dataclasses.replace(again, mean=None) == dataclasses.replace(reason, mean=None)
-        assert reason_from(reason_data(dale.Reason(Source.DESIGN))) == dale.Reason(Source.DESIGN)
+        assert reason_from(reason_data(dale.Reason(Source.INITIAL_DESIGN))) == dale.Reason(Source.INITIAL_DESIGN)
 
     def test_spaces_come_back(self):
         spaces = [
@@ -261,7 +261,7 @@ class TestTells:
             optimizer.add([0, 0], 1.0)
 
             def both():
-                with optimizer.together():
+                with optimizer.transaction():
                     optimizer.add([0.1, 0], 1.0)
                     optimizer.tell(optimizer.ask(), 1 / 0)
 

@@ -10,7 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley, without_store
 
 import dale
-from dale.trial import State
+from dale.history.trial import TrialState
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),
@@ -33,7 +33,7 @@ def uninterrupted(n, objective, space, **settings):
 
 def step(optimizer, objective, n):
     """Bring a run to n trials, with failures of both kinds on the way."""
-    while (k := len([t for t in optimizer.history if t.state is not State.PENDING])) < n:
+    while (k := len([t for t in optimizer.history if t.state is not TrialState.PENDING])) < n:
         trial = optimizer.ask()
         if k % 7 == 5:
             optimizer.fail(trial, "it broke\nhere", retry=k % 2 == 0)
@@ -159,7 +159,7 @@ class TestMinimize:
         result = dale.minimize(
             objective, BOUNDS, budget=20, seed=0, method=Uniform(), x0=points, store=tmp_path / "run.db"
         )
-        assert all(t.state is State.TOLD for t in result.history)
+        assert all(t.state is TrialState.COMPLETE for t in result.history)
         assert [t.x.tolist() for t in result.history[:5]] == points
 
     def test_a_finished_run_returns_at_once(self, tmp_path):
@@ -220,7 +220,7 @@ class TestProcessesThatAreGone:
         assert again.id == 0
         assert optimizer.ask().id == 2  # once
         optimizer.tell(again, 0.5)
-        assert [t.state for t in dale.open(tmp_path / "run.db").history] == ["told", "pending", "pending"]
+        assert [t.state for t in dale.open(tmp_path / "run.db").history] == ["complete", "pending", "pending"]
 
     def test_a_trial_of_a_process_that_ended_well_is_asked_again(self, tmp_path):
         other = start("ask", tmp_path / "run.db")
@@ -322,7 +322,7 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(tmp_path):
     told = [line.split() for line in (tmp_path / "told").read_text().splitlines()]
     history = dale.open(tmp_path / "run.db").history
     assert len(history) == budget
-    assert all(t.state is State.TOLD for t in history)
+    assert all(t.state is TrialState.COMPLETE for t in history)
     assert [line for line in told if history[int(line[0])].value.hex() != line[1]] == []  # acknowledged: it is there
     assert len({number for number, _ in told}) == len(told)  # and told once
     assert set(begun) == {str(i) for i in range(budget)}
@@ -369,8 +369,8 @@ def test_two_runs_on_one_store_share_the_budget(tmp_path):
         assert program.returncode == 0, errors
     history = dale.open(tmp_path / "run.db").history
     assert 20 <= len(history) <= 21
-    assert all(t.state is State.TOLD for t in history)
-    assert len({t.point.tobytes() for t in history}) == len(history)
+    assert all(t.state is TrialState.COMPLETE for t in history)
+    assert len({t.unit_x.tobytes() for t in history}) == len(history)
 
 
 def test_two_optimizers_on_one_store_see_each_other(tmp_path):
@@ -378,7 +378,7 @@ def test_two_optimizers_on_one_store_see_each_other(tmp_path):
     two = dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db")
     trials = [one.ask(), two.ask(), one.ask(), two.ask()]
     assert [t.id for t in trials] == [0, 1, 2, 3]
-    assert len({t.point.tobytes() for t in trials}) == 4
+    assert len({t.unit_x.tobytes() for t in trials}) == 4
     two.tell(trials[0], 0.3)  # whoever has the value may tell it
     with pytest.raises(dale.TrialError, match="told"):
         one.tell(trials[0], 0.4)

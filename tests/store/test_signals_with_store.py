@@ -10,7 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley, without_store
 
 import dale
-from dale.trial import State
+from dale.history.trial import TrialState
 
 REPETITIONS = 50 if FULL else 4
 
@@ -89,7 +89,7 @@ def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path
     n = before + 5
     result = dale.minimize(valley, BOUNDS, budget=n, seed=0, method=Uniform(), store=store)  # what is left, then more
     assert result.nfev == n
-    assert all(t.state is State.TOLD and t.value == valley(t.x) for t in result.history)
+    assert all(t.state is TrialState.COMPLETE and t.value == valley(t.x) for t in result.history)
     assert same_runs(result.history, without_store(n))
     executed = Counter(log.read_text().split())
     assert sum(executed.values()) - before <= REPETITIONS * n_parallel  # no more than was out at each signal
@@ -129,7 +129,7 @@ def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
     assert run.returncode == -signal.SIGINT
     assert errors.rstrip().endswith("KeyboardInterrupt")
     states = [t.state for t in dale.open(tmp_path / "run.db").history]
-    assert states == [State.TOLD] * 3 + [State.PENDING]
+    assert states == [TrialState.COMPLETE] * 3 + [TrialState.PENDING]
     result = dale.minimize(valley, BOUNDS, budget=6, seed=0, method=Uniform(), store=tmp_path / "run.db")
     assert same_runs(result.history, without_store(6))
 

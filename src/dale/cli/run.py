@@ -13,12 +13,13 @@ from typing import Any
 
 import dale
 from dale import methods
-from dale.cli import INTERRUPTED, printable
+from dale.cli.main import INTERRUPTED, printable
 from dale.evaluate.command import beside
+from dale.history.result import Result
+from dale.history.trial import TrialState
 from dale.minimize import BROKEN, STOPPED, minimize
-from dale.space import Space
-from dale.trial import Result, State
-from dale.view.text import last_line
+from dale.space.space import Space
+from dale.view.summary import last_line
 
 STORE = "run.db"
 NOTHING = 1  # exit status: there is no result, or no more could be evaluated
@@ -130,7 +131,7 @@ class Report:
         if not Path(self.store).exists():
             return
         before = dale.open(self.store)
-        self._seen = {trial.id for trial in before.history if trial.state is not State.PENDING}
+        self._seen = {trial.id for trial in before.history if trial.state is not TrialState.PENDING}
         n = before.n_evaluated
         then = "give a larger --budget for more" if n >= self.budget else "going on from there"
         self._say(f"found {self.store} with {n} of {self.budget} evaluations: {then}")
@@ -138,7 +139,7 @@ class Report:
     def __call__(self, result: Result) -> None:
         """A line for each evaluation where there is no live one; the first failure is told in any case."""
         for trial in result.history:
-            if trial.state is State.PENDING or trial.id in self._seen:
+            if trial.state is TrialState.PENDING or trial.id in self._seen:
                 continue
             self._seen.add(trial.id)
             if trial.error is not None and not self._warned:
@@ -200,7 +201,7 @@ def _executor(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from dale.integrations.dask import executor  # Dask is an extra
+    from dale.integrations.dask import executor
 
     with executor(address) as workers:
         yield workers

@@ -12,10 +12,11 @@ from statistics import median
 from typing import Any
 
 import dale
-from dale.cli import printable
+from dale.cli.main import printable
 from dale.evaluate.command import beside
-from dale.trial import State, Trial, describe_point
-from dale.view.text import last_line
+from dale.history.trial import Trial, TrialState
+from dale.space.point import format_point
+from dale.view.summary import last_line
 
 BEST, FAILURES = 5, 5  # how many are listed
 WIDTH = 160  # characters of a line, so that one long option does not hide the rest
@@ -59,8 +60,8 @@ def _paragraphs(opened: dale.Run, best: int, *, every: bool) -> Iterator[list[st
     yield str(opened.result()).splitlines()
     told = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.value, t.id))[: max(best, 0)]
     if told:
-        yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", describe_point(t.params)) for t in told])]
-    failed = [t for t in opened.history if t.state is State.FAILED]
+        yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in told])]
+    failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
         rows = [(str(t.id), last_line(t.error or "") + (" (asked again)" if t.retry else "")) for t in failed]
         some = f", the last {FAILURES}" if len(failed) > FAILURES else ""
@@ -109,7 +110,7 @@ def _row(trial: Trial) -> tuple[str, ...]:
     value = (
         str(trial.state) if trial.value is None else f"{trial.value:.10g}" + ("" if trial.feasible else " infeasible")
     )
-    return str(trial.id), value, describe_point(trial.params), str(trial.reason)
+    return str(trial.id), value, format_point(trial.params), str(trial.reason)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

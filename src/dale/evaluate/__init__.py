@@ -11,12 +11,12 @@ from typing import Any
 
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator
-from dale.evaluate.here import Here
 from dale.evaluate.outcome import Outcome
+from dale.evaluate.serial import Here
 from dale.evaluate.signals import Signals
-from dale.space import Space
-from dale.trial import Trial
-from dale.values import check_positive
+from dale.history.evaluation import check_positive
+from dale.history.trial import Trial
+from dale.space.space import Space
 
 __all__ = ["Command", "Evaluator", "Outcome", "Signals", "evaluator", "next_ended"]
 

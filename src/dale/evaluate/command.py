@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dale.errors import Retry
-from dale.evaluate.words import pieces, placeholders, written
-from dale.space import Choice, Float, Parameter, Space
+from dale.evaluate.placeholders import pieces, placeholders, written
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.parameter import Parameter
+from dale.space.space import Space
 
 if TYPE_CHECKING:
     from dale.evaluate.program import Program

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Protocol
 
 from dale.evaluate.outcome import Outcome
-from dale.trial import Trial
+from dale.history.trial import Trial
 
 POLL = 1.0  # seconds that are waited at a stretch; then signals are seen, and whether a process is still alive
 

@@ -15,7 +15,7 @@ from dale.errors import Retry
 from dale.evaluate.evaluator import POLL
 from dale.evaluate.outcome import Objective, Outcome, call, copied
 from dale.evaluate.process import why_it_cannot_be_sent
-from dale.trial import Trial
+from dale.history.trial import Trial
 
 
 class Cluster(Executor, ABC):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dale.errors import Retry
-from dale.trial import Params
+from dale.space.point import Params
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from typing import Any
 
 from dale.evaluate.evaluator import POLL
 from dale.evaluate.outcome import Numbered, Objective, Outcome, call, copied
-from dale.trial import Trial, shown
+from dale.history.trial import Trial
+from dale.space.point import short_repr
 
 GRACE = 5.0  # seconds for a process to go by itself, after its value was read or after SIGTERM; then it is killed
 START = 60.0  # seconds for a process to begin, where evaluations have a time limit
@@ -296,7 +297,7 @@ def _evaluate(fun: Objective, trial: int, params: Any, connection: Connection) -
     try:
         connection.send(outcome)
     except Exception as error:
-        what = f"the objective returned {shown(outcome.value)}, which cannot be sent from its process"
+        what = f"the objective returned {short_repr(outcome.value)}, which cannot be sent from its process"
         connection.send(Outcome(error=f"{what}: {type(error).__name__}: {error}"))
 
 

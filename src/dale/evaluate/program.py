@@ -31,13 +31,14 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
-from dale.evaluate import guard
+from dale.evaluate import watchdog as guard
 from dale.evaluate.command import FOLDER, PARAMS, TRIAL, Command, named
 from dale.evaluate.outcome import Numbered, Outcome
+from dale.evaluate.output import TAIL, from_json, last_number, stamp, tail
+from dale.evaluate.placeholders import filled, placeholders
 from dale.evaluate.process import GRACE, how_it_ended
-from dale.evaluate.value import TAIL, from_json, last_number, stamp, tail
-from dale.evaluate.words import filled, placeholders
-from dale.space import Int, Space
+from dale.space.int import Int
+from dale.space.space import Space
 
 TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h
 LAST_WORDS = 4096  # bytes of standard error that an error shows
@@ -134,7 +135,7 @@ class Program(Numbered):
         except (ValueError, OSError) as error:
             return self._failed(words, folder, kept, str(error))
 
-    def _run(self, words: list[str], cwd: Path, folder: Path, surroundings: dict[str, str]) -> tuple[int, bool]:
+    def _run(self, words: list[str], cwd: Path, folder: Path, step_bounds: dict[str, str]) -> tuple[int, bool]:
         """Start the program and wait for it: its exit code, or minus a signal; and whether it was out of time."""
         with _guard(self.alone) as watch:
             with (folder / STDOUT).open("wb") as stdout, (folder / STDERR).open("wb") as stderr:
@@ -144,7 +145,7 @@ class Program(Numbered):
                     stdout=stdout,
                     stderr=stderr,
                     cwd=cwd,
-                    env=surroundings,
+                    env=step_bounds,
                     start_new_session=self.alone,
                 )
             if not self.alone:

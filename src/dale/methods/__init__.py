@@ -3,19 +3,23 @@
 dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
 """
 
-from dale.acquisition import AcquisitionFunction, log_expected_improvement, lower_confidence_bound
-from dale.length_scale import AlphaRatio, LengthScalePolicy, MaximumLikelihood
-from dale.methods.bayes import BayesianOptimization
-from dale.methods.global_local import GlobalLocal
-from dale.methods.history import History
+from dale.acquisition.base import AcquisitionFunction
+from dale.acquisition.confidence_bound import lower_confidence_bound
+from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.history.history import History
+from dale.methods.base import Method, Proposal
+from dale.methods.bayesian_optimization import BayesianOptimization
+from dale.methods.default.method import DefaultMethod
 from dale.methods.imgpo import IMGPO
-from dale.methods.method import Method, Proposal
-from dale.regions import RegionFinder
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
+from dale.methods.length_scale.policy import LengthScalePolicy
+from dale.methods.region_identification import RegionIdentification
 
 __all__ = [
     "IMGPO",
     "BayesianOptimization",
-    "GlobalLocal",
+    "DefaultMethod",
     "History",
     "Method",
     "Proposal",
@@ -29,12 +33,12 @@ __all__ = [
 
 def paper() -> BayesianOptimization:
     """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4."""
-    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionFinder())
+    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionIdentification())
 
 
-def default() -> GlobalLocal:
+def default() -> DefaultMethod:
     """What ``minimize`` uses when no method is named: a cooled global model and local Taylor models."""
-    return GlobalLocal()
+    return DefaultMethod()
 
 
 def ei(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:

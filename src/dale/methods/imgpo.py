@@ -1,17 +1,17 @@
 """IMGPO: a tree of boxes, which splits a box unless a Gaussian process rules out that it holds a better value.
 
-Maximise g = -f on the unit cube. A leaf of the tree is a box with a value: g at its centre where that was evaluated,
+Maximise g = -f on the unit cube. A leaf of the tree is a box with a value: g at its center where that was evaluated,
 a bound of it where it was not (the leaf is GP-based). With g+ the best value so far, and mu and sigma the mean and
-spread of the process given all observations, the bound is
+std of the process given all observations, the bound is
 
     U(x) = mu(x) + s_M sigma(x),   s_M = sqrt(2 log(pi^2 M^2 / (12 eta))).
 
-The tree begins as the cube with its centre evaluated, M = 1 and Xi = 1. A round:
+The tree begins as the cube with its center evaluated, M = 1 and Xi = 1. A round:
 
 1. v = -inf. For each depth h from 0: take the leaf with the largest value. If it is not above v, none is chosen at h.
    If it is GP-based, evaluate it, overwrite its value and look again. Else it is chosen, and v = its value.
 2. For each chosen h: xi = the least of 1 .. min(ceil(Xi), Xi_max) with a choice at h + xi; skip h if there is none.
-   Split the leaf virtually, xi levels deep: if the largest U at the new centres is below the value of the choice at
+   Split the leaf virtually, xi levels deep: if the largest U at the new centers is below the value of the choice at
    h + xi, drop the choice at h.
 3. v = -inf. For each h still chosen, if the leaf's value is at least v: split its longest side (the first on ties) in
    three. The middle child inherits. Left and right: if U <= g+, the value is U, GP-based, and M += 1; else evaluate.
@@ -26,7 +26,7 @@ Settled here:
 - The process: isotropic Matern-5/2 without noise. Its mean is 0 for standardised values, so neither unit nor zero of f
   matters; sigma_f^2 is the maximum-likelihood one, a closed form; l is 1/4 in the first round, and the likeliest of a
   grid after each round.
-- M counts up virtually in step 2, from one new centre to the next, and is afterwards what it was. Public code keeps the
+- M counts up virtually in step 2, from one new center to the next, and is afterwards what it was. Public code keeps the
   virtual count where a choice is dropped. Measured: Branin then takes 63 evaluations to a regret of 0.01 instead of 49;
   moved Branin and Hartmann's functions, within two evaluations the same.
 - A failed evaluation is worth the worst value seen so far.
@@ -46,19 +46,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
-from dale.design import far_from
-from dale.gp import Factor, Posterior, Prior, log_marginal_likelihood
-from dale.gp.posterior import LEAST_VARIANCE, UNKNOWN
-from dale.kernels import Matern52
-from dale.length_scale.policy import GRID, best_of
-from dale.methods.history import History
-from dale.methods.memory import Memory
-from dale.methods.method import Proposal
-from dale.methods.observations import rounded
-from dale.methods.standardise import Scale
-from dale.seeding import generator
-from dale.trial import Reason, Source
+from dale._arrays import Matrix, Vector
+from dale.history.history import History
+from dale.history.reason import Reason, Source
+from dale.history.seeding import generator
+from dale.methods.base import Cache, Proposal
+from dale.models.cholesky import CholeskyFactor
+from dale.models.gaussian_process import LEAST_VARIANCE, UNKNOWN, GaussianProcess, Prior
+from dale.models.kernels.matern import Matern52
+from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
+from dale.models.preprocessing import quantize
+from dale.models.transforms import Standardize
+from dale.optim.sampling import far_from
 
 ETA = 0.05  # this and the next three are the reference's
 DEEPEST_LOOK = 4  # Xi_max
@@ -66,8 +65,8 @@ LOOK_FARTHER, LOOK_NEARER = 4.0, 0.5  # steps of Xi
 FIRST_LENGTH_SCALE = 0.25
 LENGTH_SCALES = GRID[::2]  # 10 a decade
 # Standardised values are rounded, lest rounding errors decide: leaves that mirror each other have equal values.
-VALUE_GRAIN = 2.0**-36  # where values are compared
-MODEL_GRAIN = 2.0**-23  # of the values that the process sees, and of its bounds
+VALUE_RESOLUTION = 2.0**-36  # where values are compared
+MODEL_RESOLUTION = 2.0**-23  # of the values that the process sees, and of its bounds
 MOST_CUTS = 15  # of one side: smaller boxes are not split
 MOST_IDLE = 200  # rounds without an evaluation
 SAME = 1e-9  # points as close as this in every coordinate are one: the user's units round them to 1e-12 or so
@@ -81,13 +80,13 @@ class Leaf:
     """A box of the cube.
 
     Attributes:
-        centre: Its centre, (d,).
+        center: Its center, (d,).
         cuts: How often each side has been cut in three.
-        row: The observation at the centre; None where the leaf is GP-based.
+        row: The observation at the center; None where the leaf is GP-based.
         bound: The value of a GP-based leaf.
     """
 
-    centre: Vector
+    center: Vector
     cuts: tuple[int, ...]
     row: int | None = None
     bound: float = math.inf
@@ -103,7 +102,7 @@ class Leaf:
         cuts = (*self.cuts[:j], self.cuts[j] + 1, *self.cuts[j + 1 :])
         step = np.zeros(len(cuts))
         step[j] = 3.0 ** -cuts[j]
-        return replace(self, cuts=cuts), Leaf(self.centre - step, cuts), Leaf(self.centre + step, cuts)
+        return replace(self, cuts=cuts), Leaf(self.center - step, cuts), Leaf(self.center + step, cuts)
 
 
 class Tree:
@@ -134,38 +133,38 @@ class Model:
     length_scale: float
 
     @cached_property
-    def scale(self) -> Scale:
+    def scale(self) -> Standardize:
         """Standardises the values."""
-        return Scale.of(self.g)
+        return Standardize.of(self.g)
 
     @cached_property
     def z(self) -> Vector:
         """The values, standardised."""
-        return rounded(self.scale(self.g), VALUE_GRAIN)
+        return quantize(self.scale(self.g), VALUE_RESOLUTION)
 
     @cached_property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> GaussianProcess:
         """Mean 0, maximum-likelihood variance; values without variation say nothing about it."""
-        z, kernel = rounded(self.z, MODEL_GRAIN), Matern52(self.length_scale)
-        factor = Factor.of(kernel(self.X, self.X))
+        z, kernel = quantize(self.z, MODEL_RESOLUTION), Matern52(self.length_scale)
+        factor = CholeskyFactor.of(kernel(self.X, self.X))
         variance = float(z @ factor.solve(z)) / len(z)
         prior = Prior(0.0, variance) if variance > LEAST_VARIANCE else Prior(*UNKNOWN)
-        return Posterior(kernel, self.X, z, factor, prior)
+        return GaussianProcess(kernel, self.X, z, factor, prior)
 
-    def bound(self, centres: list[Vector], M: int) -> float:
-        """The largest U at some centres, standardised; the first is the M-th to be bounded, the next the (M + 1)-th."""
-        mean, spread = self.posterior.predict(np.array(centres))
-        s = np.sqrt(2 * np.log(np.pi**2 * (M + np.arange(len(centres))) ** 2 / (12 * ETA)))
-        return float(np.max(rounded(mean + s * spread, MODEL_GRAIN)))
+    def bound(self, centers: list[Vector], M: int) -> float:
+        """The largest U at some centers, standardised; the first is the M-th to be bounded, the next the (M + 1)-th."""
+        mean, std = self.posterior.predict(np.array(centers))
+        s = np.sqrt(2 * np.log(np.pi**2 * (M + np.arange(len(centers))) ** 2 / (12 * ETA)))
+        return float(np.max(quantize(mean + s * std, MODEL_RESOLUTION)))
 
     def reason(self, x: Vector) -> Reason:
         """What is expected at x, for f."""
-        mean, spread = self.posterior.predict(x[None, :])
+        mean, std = self.posterior.predict(x[None, :])
         return Reason(
             Source.GLOBAL,
             length_scale=self.length_scale,
-            mean=-self.scale.back(float(mean[0])),
-            spread=self.scale.back_length(float(spread[0])),
+            mean=-self.scale.inverse(float(mean[0])),
+            std=self.scale.inverse_scale(float(std[0])),
         )
 
     def refitted(self) -> Model:
@@ -202,14 +201,14 @@ class Search:
         return np.array_equal(self.X, history.X[:n]) and np.array_equal(self.y, history.y[:n], equal_nan=True)
 
     def value(self, leaf: Leaf) -> float:
-        """g at its centre, or the bound of it; standardised by all that is known now."""
+        """g at its center, or the bound of it; standardised by all that is known now."""
         if leaf.row is not None:
             return float(self.model.z[leaf.row])
-        return float(rounded(self.model.scale(np.array(leaf.bound)), VALUE_GRAIN))
+        return float(quantize(self.model.scale(np.array(leaf.bound)), VALUE_RESOLUTION))
 
     def _run(self) -> Waiting[None]:
         [cube] = self.tree.levels[0]
-        yield Proposal(cube.centre, Reason(Source.DESIGN))
+        yield Proposal(cube.center, Reason(Source.INITIAL_DESIGN))
         self.tree.replace(cube, replace(cube, row=len(self.y) - 1))
         look, idle = 1.0, 0  # look is Xi
         while True:
@@ -248,33 +247,33 @@ class Search:
         return chosen
 
     def _largest_bound(self, leaf: Leaf, levels: int) -> float:
-        """Step 2: the largest U at the new centres if the leaf were split this many levels deep."""
-        boxes, centres = [leaf], []
+        """Step 2: the largest U at the new centers if the leaf were split this many levels deep."""
+        boxes, centers = [leaf], []
         for _ in range(levels):
             families = [box.thirds() for box in boxes]
-            centres += [side.centre for family in families for side in family[1:]]
+            centers += [side.center for family in families for side in family[1:]]
             boxes = [child for family in families for child in family]
-        return self.model.bound(centres, self.M)
+        return self.model.bound(centers, self.M)
 
     def _split(self, leaf: Leaf) -> Waiting[list[Leaf]]:
         """Step 3 for one leaf: its children left and right."""
         middle, *sides = leaf.thirds()
         for i, side in enumerate(sides):
-            bound = self.model.bound([side.centre], self.M)
+            bound = self.model.bound([side.center], self.M)
             if bound > np.max(self.model.posterior.values):
                 sides[i] = yield from self._evaluated(side)
             else:
-                sides[i] = replace(side, bound=self.model.scale.back(bound))
+                sides[i] = replace(side, bound=self.model.scale.inverse(bound))
                 self.M += 1
         self.tree.split(leaf, [middle, *sides])
         return sides
 
     def _evaluated(self, leaf: Leaf) -> Waiting[Leaf]:
-        """The leaf with the observation at its centre, waiting for it if there is none yet."""
-        known = np.flatnonzero(_same(self.X, leaf.centre))
+        """The leaf with the observation at its center, waiting for it if there is none yet."""
+        known = np.flatnonzero(_same(self.X, leaf.center))
         if len(known) > 0:
             return replace(leaf, row=int(known[0]))
-        yield Proposal(leaf.centre, self.model.reason(leaf.centre))
+        yield Proposal(leaf.center, self.model.reason(leaf.center))
         return replace(leaf, row=len(self.y) - 1)
 
 
@@ -288,9 +287,9 @@ class _LastSearch:
 class IMGPO:
     """The method. It has nothing to set."""
 
-    def propose(self, history: History, seed: int, memory: Memory) -> Proposal:
+    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """What the tree waits for when it has been fed with the history."""
-        last = memory.of(_LastSearch)
+        last = cache.of(_LastSearch)
         search, last.search = last.search, None  # taken out, so that no other thread goes on with it
         if search is None or not search.begins(history):
             search = Search(history.dimension)
@@ -300,7 +299,9 @@ class IMGPO:
         if search.wish is not None and not np.any(_same(history.pending, search.wish.point)):
             return search.wish
         points = np.vstack([history.X, history.pending])
-        return Proposal(far_from(points, history.dimension, generator(seed, history.n_asked)), Reason(Source.EXPLORE))
+        return Proposal(
+            far_from(points, history.dimension, generator(seed, history.n_asked)), Reason(Source.SPACE_FILLING)
+        )
 
 
 def _same(A: Matrix, x: Vector) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import cell, middle, middles
-from dale.space.conditional import CanBeConditional
+from dale.space.grid import cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
 APART = 0.5  # distance between two options in the cube
 LOW, HIGH = 0.5 - APART / math.sqrt(8), 0.5 + APART / math.sqrt(8)
@@ -22,7 +22,7 @@ class Choice(CanBeConditional):
 
     Without an order each option has a coordinate of its own: the option is where its coordinate is high and the others
     low, and a point of the cube stands for the option with the largest coordinate, the first of equals. So no option
-    is nearer to one than to another. High and low are such that two options are half the side of the cube apart: to the
+    is nearer to one than to another. High and low are such that two options are half the side of the cube are_separated: to the
     default method's first model, of length-scale 0.35, values at two options have a correlation of exp(-1.02) = 0.36,
     so that what is learnt at one is a hint for the others, no more; and as the length-scale cools down, they part.
     Two options, which have no order worth the name, share one coordinate, at 1/4 and 3/4: as far apart.
@@ -115,7 +115,7 @@ class Choice(CanBeConditional):
         chosen = np.argmax(coordinates, axis=1)[:, None]
         return np.where(np.arange(self.width) == chosen, HIGH, LOW)
 
-    def slope(self, value: Any) -> Vector:
+    def derivative(self, value: Any) -> Vector:
         """NaN: nothing can be derived by an option."""
         return np.full(self.width, np.nan)
 

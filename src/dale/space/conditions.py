@@ -10,8 +10,7 @@ from typing import Any
 
 from dale.errors import SpaceError
 from dale.space.choice import Choice
-from dale.space.conditional import described
-from dale.space.parameter import Parameter
+from dale.space.parameter import Parameter, described
 
 REST = 0.5  # where the coordinates of inactive parameters stand
 Conditions = dict[str, dict[str, Choice]]  # of each conditional parameter: its parents, and the values they may have

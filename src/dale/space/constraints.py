@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.float import Float
 from dale.space.int import Int
+from dale.space.point import Params
 from dale.space.space import Space
-from dale.trial import Params
 
 ROUNDING = 1e-13  # of the terms of a sum: how much its order may matter, with much to spare
 WANTED = (
@@ -57,8 +57,10 @@ class Linear:
 
     def at_all(self, X: Matrix) -> tuple[Matrix, Vector]:
         """At points (m, n), with how far rounding may have moved them from those that ``__call__`` gives, (k,)."""
-        doubt = ROUNDING * (np.max(np.abs(X), axis=0, initial=0.0) @ np.abs(self.A).T + np.abs(self.most))
-        return X @ self.A.T - self.most, doubt
+        negative_log_feasibility = ROUNDING * (
+            np.max(np.abs(X), axis=0, initial=0.0) @ np.abs(self.A).T + np.abs(self.most)
+        )
+        return X @ self.A.T - self.most, negative_log_feasibility
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +121,8 @@ class Constraints:
         params = _Decoded(self.space, points)
         for i, each in enumerate(self.each):
             if isinstance(each, Linear):
-                margins, doubt = each.at_all(params.arrays)
-                near = np.flatnonzero(allowed & np.any(np.abs(margins) <= doubt, axis=1))
+                margins, negative_log_feasibility = each.at_all(params.arrays)
+                near = np.flatnonzero(allowed & np.any(np.abs(margins) <= negative_log_feasibility, axis=1))
                 allowed &= np.all(margins <= 0, axis=1)
                 rest = near
             else:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import cell, middle, middles
-from dale.space.conditional import CanBeConditional
-from dale.space.steps import Steps
+from dale.space.grid import Steps, cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class Float(CanBeConditional):
         # One by one: NumPy's logarithms may differ from Python's in the last bit.
         return np.array([self.encode(self.decode(u)) for u in coordinates]).reshape(coordinates.shape)
 
-    def slope(self, value: Any) -> Vector:
+    def derivative(self, value: Any) -> Vector:
         """du/dx at a value; with steps, of the line through the middles of their cells."""
         if self.fixed:
             return np.empty(0)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Matrix, Vector
+from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.cells import MOST, cell, middle, middles
-from dale.space.conditional import CanBeConditional
+from dale.space.grid import MOST, cell, middle, middles
+from dale.space.parameter import CanBeConditional
 
-LARGEST = 2**53  # beyond, a float64 cannot tell neighbours apart
-LARGEST_LOG = 2**44  # beyond, their places on a logarithmic scale could not be told apart
+LARGEST = 2**53  # beyond, a float64 cannot tell neighbours are_separated
+LARGEST_LOG = 2**44  # beyond, their places on a logarithmic scale could not be told are_separated
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Int(CanBeConditional):
             return np.array([self.encode(self.decode(u)) for u in coordinates]).reshape(coordinates.shape)
         return middles(coordinates, self.cardinality)
 
-    def slope(self, value: Any) -> Vector:
+    def derivative(self, value: Any) -> Vector:
         """du/dx at a value, of the scale that the cells lie on."""
         if self.log:
             return np.full(self.width, 1 / value / self._log_range)

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds
 
-from dale.arrays import Matrix, Vector, frozen
+from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
-from dale.space.conditional import Conditional, described
 from dale.space.conditions import REST, Conditions, checked, inactive
-from dale.space.counting import groups
+from dale.space.convert import as_parameter, configuration, is_sequence, is_several
+from dale.space.enumeration import groups
 from dale.space.float import Float
 from dale.space.int import Int
-from dale.space.parameter import Parameter
-from dale.space.reading import as_parameter, configuration, is_sequence, is_several
-from dale.trial import NamedParams, Params
+from dale.space.parameter import Conditional, Parameter, described
+from dale.space.point import FrozenParams, Params
 
 
 class Space:
@@ -64,7 +63,7 @@ class Space:
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
         """A space from a TOML file, a table for each parameter; docs/problems.md has the keys."""
-        from dale.space.toml import parameters_of  # few runs need it
+        from dale.space.toml import parameters_of
 
         parameters = parameters_of(path)
         try:
@@ -200,12 +199,14 @@ class Space:
         """
         values = dict(params) if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
         columns = [min(self._columns[name].start, self.dimension - 1) for name in self.names]
-        slopes = [s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].slope(values[n]) for n in self.names)]
+        slopes = [
+            s[0] if len(s) == 1 else np.nan for s in (self.parameters[n].derivative(values[n]) for n in self.names)
+        ]
         return cube_hessian[np.ix_(columns, columns)] * np.outer(slopes, slopes)
 
     def as_params(self, values: dict[str, Any]) -> Params:
         """Values by name, in their proper types, as the objective takes them."""
-        return NamedParams(values) if self.named else self.as_array(values)
+        return FrozenParams(values) if self.named else self.as_array(values)
 
     def _check(self, params: Any) -> dict[str, Any]:
         if self.named:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale.errors import SpaceError
 from dale.space.choice import Choice
 from dale.space.parameter import Parameter
+from dale.space.point import Params
 from dale.space.space import Space
-from dale.trial import Params
 
 Row = Mapping[str, Any]
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes, or that has been made safe

@@ -29,10 +29,9 @@ from typing import Any
 
 from dale.errors import SpaceError
 from dale.space.choice import Choice
-from dale.space.conditional import Conditional
 from dale.space.float import Float
 from dale.space.int import Int
-from dale.space.parameter import Parameter
+from dale.space.parameter import Conditional, Parameter
 
 TYPES = {  # which keys a parameter of each type has, and which of them it needs
     "float": (("low", "high", "log", "step"), ("low", "high")),

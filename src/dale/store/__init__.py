@@ -1,10 +1,10 @@
 """The run on disk: an SQLite file that holds all that was asked and told, and from which a run goes on."""
 
-from dale.store.place import checked_path
-from dale.store.plain import StandIn, as_json
+from dale.store.codec import StandIn, as_json
+from dale.store.events import Event, Kind, params_data, reason_data, replayed
+from dale.store.location import checked_path
 from dale.store.problem import problem_of, space_from
 from dale.store.store import Store, open_store, read
-from dale.store.trials import Event, Kind, params_data, reason_data, replayed
 
 __all__ = [
     "Event",

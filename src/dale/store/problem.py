@@ -13,8 +13,12 @@ from typing import Any
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale.errors import StoreError
-from dale.space import Choice, Float, Int, Parameter, Space
-from dale.store.plain import as_json, described, plain, restored
+from dale.space.choice import Choice
+from dale.space.float import Float
+from dale.space.int import Int
+from dale.space.parameter import Parameter
+from dale.space.space import Space
+from dale.store.codec import as_json, described, plain, restored
 
 MOST_SHOWN = 5  # differences that an error lists
 NOT_THERE = object()

@@ -25,15 +25,15 @@ import numpy as np
 import scipy
 
 from dale.errors import StoreError, StoreWarning
-from dale.seeding import check_seed
-from dale.space import Space
-from dale.store.place import checked_path, doubtful
-from dale.store.plain import as_json
+from dale.history.seeding import check_seed
+from dale.history.trial import Trial
+from dale.space.space import Space
+from dale.store.codec import as_json
+from dale.store.events import Event, Kind, content_of
+from dale.store.location import checked_path, doubtful
 from dale.store.problem import MOST_SHOWN, differences
-from dale.store.schema import Mark, append, check, check_names, commit, connect, create, events_after, reported
 from dale.store.sessions import Sessions, is_inherited, sessions_of
-from dale.store.trials import Event, Kind, content_of
-from dale.trial import Trial
+from dale.store.sqlite import Mark, append, check, check_names, commit, connect, create, events_after, reported
 
 Place = tuple[Mark, dict[int, int]]  # the last event, and who evaluates the pending trials
 PATIENCE = 600.0  # seconds to wait for another process that writes: it may be thinking

@@ -1,14 +1,14 @@
 """What happened in a run: as numbers, as pictures, as text. All of it is read from the history."""
 
-from dale.view.plots import convergence_figure, landscape_figure, slices_figure
-from dale.view.series import Convergence, Landscape, Slice, convergence, landscape, slices
-from dale.view.sharpness import Sharpness, sharpness
+from dale.view.data import ContourData, Convergence, Slice, convergence, landscape, slices
+from dale.view.plot import convergence_figure, landscape_figure, slices_figure
 from dale.view.style import MatplotlibMissing, save
-from dale.view.text import summary
+from dale.view.summary import summary
+from dale.view.tolerances import Sharpness, sharpness
 
 __all__ = [
+    "ContourData",
     "Convergence",
-    "Landscape",
     "MatplotlibMissing",
     "Sharpness",
     "Slice",

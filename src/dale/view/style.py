@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dale.arrays import Matrix
-from dale.trial import Source
+from dale._arrays import Matrix
+from dale.history.reason import Source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +36,13 @@ class Look:
 
 # Colours of Okabe & Ito (2008), which people with any kind of colour vision tell apart; the markers differ too.
 LOOKS = {
-    Source.KNOWN: Look("known before", "#CC79A7", "P"),
-    Source.GIVEN: Look("given", "#CC79A7", "p"),
-    Source.DESIGN: Look("initial design", "#555555", "s"),
+    Source.ADDED: Look("known before", "#CC79A7", "P"),
+    Source.USER: Look("given", "#CC79A7", "p"),
+    Source.INITIAL_DESIGN: Look("initial design", "#555555", "s"),
     Source.GLOBAL: Look("global model", SKY, "o"),
-    Source.REGION: Look("local model", "#E69F00", "D"),
-    Source.REPEAT: Look("repeat", "#D55E00", "X"),
-    Source.EXPLORE: Look("explore", "#009E73", "^"),
+    Source.LOCAL: Look("local model", "#E69F00", "D"),
+    Source.REPLICATE: Look("repeat", "#D55E00", "X"),
+    Source.SPACE_FILLING: Look("explore", "#009E73", "^"),
 }
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dale.cli import INTERRUPTED
 from dale.cli.demo import blood, branin
+from dale.cli.main import INTERRUPTED
+from dale.history.result import Result
 from dale.minimize import STOPPED, minimize
-from dale.trial import Result
-from dale.view import MatplotlibMissing, save, summary
+from dale.view.style import MatplotlibMissing, save
+from dale.view.summary import summary
 
 PROBLEMS = (blood.PROBLEM, branin.PROBLEM)
 WIDTH = 105  # of a line of text

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale.cli.demo.problem import Problem
-from dale.space import Float, Space
-from dale.trial import Result, Source, describe_point
-from dale.view import convergence_figure, slices_figure
+from dale.history.reason import Source
+from dale.history.result import Result
+from dale.space.float import Float
+from dale.space.point import format_point
+from dale.space.space import Space
+from dale.view.plot import convergence_figure, slices_figure
 from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, TITLE, legend_below, new_figure, plain
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ def error(params: Mapping[str, float]) -> float:
 def verdict(result: Result) -> str:
     """The best fit against the parameters that made the data."""
     return (
-        f"The samples were made with {describe_point(TRUTH)}. "
+        f"The samples were made with {format_point(TRUTH)}. "
         f"There the error is {error(TRUTH):.4g} mg/L, all of it noise; "
         f"at the best point found it is {result.fun:.4g} mg/L."
     )
@@ -77,7 +80,7 @@ def fit_figure(result: Result) -> Figure:
     figure = new_figure(7.2, 4.4)
     ax = figure.subplots()
     plain(ax)
-    started = [t for t in result.history if t.reason.source is Source.DESIGN]
+    started = [t for t in result.history if t.reason.source is Source.INITIAL_DESIGN]
     for k, trial in enumerate(started):
         label = f"first {len(started)} guesses" if k == 0 else None
         ax.plot(hours, concentration(dict(trial.params), hours), color=FAINT, linewidth=1.1, label=label)

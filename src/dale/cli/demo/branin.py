@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dale.arrays import Vector
+from dale._arrays import Vector
 from dale.cli.demo.problem import Problem
-from dale.space import Space
-from dale.trial import Result
-from dale.view import convergence_figure, landscape_figure
+from dale.history.result import Result
+from dale.space.space import Space
+from dale.view.plot import convergence_figure, landscape_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

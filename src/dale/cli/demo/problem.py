@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dale.space import Space
-from dale.trial import Result
+from dale.history.result import Result
+from dale.space.space import Space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

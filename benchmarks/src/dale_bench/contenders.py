@@ -1,0 +1,38 @@
+"""All contenders by name: dale's methods and its peers."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dale_bench import ablation
+from dale_bench.contender import Contender
+from dale_bench.ours import OURS
+from dale_bench.peers import PEERS
+
+CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS.values())}
+
+
+def contender(name: str) -> Contender:
+    """The contender of this name, which may be a variant's of the ablation, too."""
+    found = _find(name)
+    if found is None:
+        close = get_close_matches(name, CONTENDERS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise ValueError(f"unknown method or peer {name!r}{hint} Known ones: {', '.join(CONTENDERS)}")
+    return found
+
+
+def label(name: str) -> str:
+    """How tables and figures call it; a method that only ready curves know keeps its name."""
+    found = _find(name)
+    return found.label or name if found else name
+
+
+def is_ours(name: str) -> bool:
+    """Whether it is one of dale's methods."""
+    found = _find(name)
+    return ablation.is_variant(name) or (found is not None and not found.peer)
+
+
+def _find(name: str) -> Contender | None:
+    return CONTENDERS.get(name) or ablation.contender_named(name)

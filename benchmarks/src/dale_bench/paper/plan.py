@@ -1,0 +1,126 @@
+"""Which runs the paper's figures need, and what its text says they show.
+
+The values of the paper's Fig. 3 were never published, only pictures and sentences. So nothing here claims to reproduce
+values: each sentence becomes a claim about medians that a rank test on our own runs confirms or does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dale._arrays import Vector
+from dale_bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
+from dale_bench.contenders import label
+
+RUNS = 32  # Sec. 4.3
+QUICK_RUNS = 4
+LEAST_RUNS = 4  # for a verdict
+PES_RUNS = 4  # a run takes minutes
+QUICK_SHARE = 0.5  # of the budget
+QUICK_STAND_INS = {"ei_optimal": "ei_optimal300"}
+
+# Fig. 2: one function for each seed.
+FIG_2A = ("gp_l01", ("ei_optimal", "ei_loo", "ar"))
+FIG_2C = ("gp_l005_quadratic", ("ei_optimal", "ei_loo", "ar"))
+FIG_2F = ("gp_l03_quadratic", ("ei_optimal", "ar", "paper"))
+# Fig. 3, left to right.
+FIG_3 = ("quad2", "rosen2", "branin", "hart3", "hart6", "exp5_paper")
+# Where the paper has the minimum in the middle of the box, which a method may evaluate first: the same, moved.
+FIG_3_MOVED = ("quad2:moved", "exp5_paper:moved")
+FIG_3_METHODS = ("pes", "imgpo", "ei_optimal", "paper", "default")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of Sec. 4: on ``function`` a method ends with a lower median regret than each rival.
+
+    ``equal`` instead claims that the method is not significantly worse; ``steadier`` that its runs vary less.
+    """
+
+    place: str
+    statement: str
+    function: str
+    method: str
+    rivals: tuple[str, ...]
+    kind: str = "better"  # or "equal", "steadier"
+
+
+CLAIMS = (
+    Claim(
+        "Fig. 2a", "on a stationary sample, LOO-CV works as well as AR", *("gp_l01", "ei_loo", ("ar",)), kind="equal"
+    ),
+    Claim(
+        "Fig. 2a", "there, optimal hyperparameters work as well as AR", *("gp_l01", "ei_optimal", ("ar",)), kind="equal"
+    ),
+    Claim("Fig. 2a", "AR varies less", "gp_l01", "ar", ("ei_loo", "ei_optimal"), kind="steadier"),
+    Claim("Fig. 2c", "on a mixture of scales AR is clearly superior", FIG_2C[0], "ar", ("ei_optimal", "ei_loo")),
+    Claim("Fig. 2f", "where there are quadratic regions, the MGL kernel improves on AR", FIG_2F[0], "paper", ("ar",)),
+    Claim("Fig. 2f", "and even on the optimal hyperparameters", FIG_2F[0], "paper", ("ei_optimal",)),
+    *(
+        Claim("Fig. 3", f"EI AR + MGL significantly outperforms the others on {f}", f, "paper", ("pes", "imgpo"))
+        for f in ("quad2", "rosen2", "branin", "hart6", "exp5_paper")
+    ),
+    *(
+        Claim("Fig. 3, moved", f"the same with the minimum anywhere: {f}", f, "paper", ("pes", "imgpo", "ei_optimal"))
+        for f in FIG_3_MOVED
+    ),
+    Claim("Fig. 3", "on hart3 PES works better", "hart3", "pes", ("paper",)),
+    *(
+        Claim("Fig. 3", f"EI AR + MGL improves on EI with optimal hyperparameters on {f}", f, "paper", ("ei_optimal",))
+        for f in FIG_3
+    ),
+)
+
+
+@dataclass(frozen=True)
+class CandidateStatus:
+    """What our runs say about a claim."""
+
+    claim: Claim
+    outcome: str  # "confirmed", "not confirmed", "contradicted", "not tested"
+    evidence: str
+
+
+def judge(claim: Claim, comparison: Comparison) -> CandidateStatus:
+    """Hold a claim against the runs, at the end of the budget."""
+    curves = comparison.curves.get(claim.function, {})
+    rivals = [r for r in claim.rivals if len(curves.get(r, ())) >= LEAST_RUNS]
+    if len(curves.get(claim.method, ())) < LEAST_RUNS or not rivals:
+        return CandidateStatus(claim, "not tested", "too few runs")
+    outcomes, evidence = [], []
+    for rival in rivals:
+        mine, theirs = (comparison.at(claim.function, m, 1.0) for m in (claim.method, rival))
+        if claim.kind == "steadier":
+            a, b, sure = _interquartile(mine), _interquartile(theirs), _ranges_differ(mine, theirs)
+            evidence.append(f"interquartile range {a:.2f} against {b:.2f} ({label(rival)})")
+        else:
+            p = comparison.rank_test(claim.function, claim.method, rival, 1.0)
+            a, b, sure = float(np.median(mine)), float(np.median(theirs)), p < SIGNIFICANT
+            evidence.append(f"median {a:.2f} against {b:.2f} ({label(rival)}, p = {p:.1g})")
+        if claim.kind == "equal":
+            outcomes.append("contradicted" if sure and a > b else "confirmed")
+        else:
+            outcomes.append(("confirmed" if a < b else "contradicted") if sure else "not confirmed")
+    order = ["contradicted", "not confirmed", "confirmed"]
+    worst = min(outcomes, key=order.index)
+    absent = [r for r in claim.rivals if r not in rivals]
+    if absent:
+        evidence.append(f"too few runs of {', '.join(label(r) for r in absent)}")
+    return CandidateStatus(claim, worst, "; ".join(evidence))
+
+
+def _interquartile(runs: Vector) -> float:
+    return float(np.subtract(*np.percentile(runs, [75, 25])))
+
+
+def _ranges_differ(mine: Vector, theirs: Vector) -> bool:
+    """Whether the bootstrap interval of the difference of the interquartile ranges leaves 0 out."""
+    rng = np.random.default_rng(0)
+    differences = [
+        _interquartile(rng.choice(mine, len(mine))) - _interquartile(rng.choice(theirs, len(theirs)))
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.percentile(differences, [100 * SIGNIFICANT / 2, 100 * (1 - SIGNIFICANT / 2)])
+    return bool(low > 0 or high < 0)

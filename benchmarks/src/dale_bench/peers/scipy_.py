@@ -1,0 +1,60 @@
+"""SciPy's solvers, and uniform random points.
+
+COBYQA: Ragonneau & Zhang (2022); DIRECT: Jones et al. (1993), in its locally biased form (Gablonsky & Kelley 2001),
+which is SciPy's default; differential evolution: Storn & Price (1997).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from dale._arrays import Vector
+from dale_bench.contender import Counted, Objective
+from dale_bench.peers.surroundings import quiet, restarts
+
+FIRST_RADIUS = 0.2
+LAST_RADIUS = 1e-8
+MOST_EVALUATIONS = 100_000  # of one start of COBYQA: out of the way
+
+
+@quiet()
+def cobyqa(objective: Objective, seed: int) -> None:
+    """COBYQA from uniform random starts, each run until its trust region has shrunk to nothing."""
+    cobyqa_loop(objective, objective, objective.dimension, seed)
+
+
+def cobyqa_loop(counted: Counted, value: Callable[[Vector], float], d: int, seed: int, constraints: Any = ()) -> None:
+    """The same on any function of the unit cube, with constraints as SciPy has them."""
+    rng = np.random.default_rng(seed)
+    options = {
+        "initial_tr_radius": FIRST_RADIUS,
+        "final_tr_radius": LAST_RADIUS,
+        "maxfev": MOST_EVALUATIONS,  # the objective ends it, not this
+    }
+    for _ in restarts(counted):
+        optimize.minimize(
+            value, rng.random(d), method="COBYQA", bounds=[(0.0, 1.0)] * d, constraints=constraints, options=options
+        )
+
+
+@quiet()
+def direct(objective: Objective, seed: int) -> None:
+    """DIRECT, which knows no chance: the seed changes nothing. It ends early where its boxes have become too small."""
+    optimize.direct(objective, [(0.0, 1.0)] * objective.dimension, maxfun=objective.budget + 1)
+
+
+@quiet()
+def differential_evolution(objective: Objective, seed: int) -> None:
+    """Differential evolution with its defaults, begun again where the population has collapsed."""
+    rng = np.random.default_rng(seed)
+    for _ in restarts(objective):
+        optimize.differential_evolution(objective, [(0.0, 1.0)] * objective.dimension, seed=rng)
+
+
+def random(objective: Objective, seed: int) -> None:
+    """Uniform points: what any method has to beat."""
+    rng = np.random.default_rng(seed)
+    while True:
+        objective(rng.random(objective.dimension))

@@ -1,0 +1,154 @@
+"""Runs methods on functions with seeds, in parallel processes. What is on disk already is not run again."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from dale.progress import Progress
+from dale_bench.contender import Contender, Counted, Objective, Spent
+from dale_bench.contenders import contender
+from dale_bench.functions import get
+from dale_bench.rows import Row, append, read
+
+BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to make."""
+
+    function: str
+    method: str
+    seed: int
+    budget: int
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """As of its row."""
+        return self.function, self.method, self.seed, self.budget
+
+
+def run(job: Job) -> Row:
+    """Make a run of a method on a function."""
+    return record(job, contender(job.method), Objective(get(job.function, job.seed), job.budget))
+
+
+def record(job: Job, method: Contender, objective: Counted) -> Row:
+    """Make a run on what counts its evaluations. A method that raises gives a row that says so."""
+    error = None
+    begun = time.perf_counter()
+    try:
+        method.run(objective, job.seed)
+    except Spent:
+        pass
+    except Exception as problem:
+        error = f"{type(problem).__name__}: {problem}\n{traceback.format_exc(limit=-3)}"
+    seconds = time.perf_counter() - begun - objective.seconds_inside
+    if error is None and not objective.regrets:
+        error = "the method made no evaluation"
+    return Row(
+        function=job.function,
+        method=job.method,
+        seed=job.seed,
+        budget=job.budget,
+        dimension=objective.dimension,
+        regret=quantize(objective.curve),
+        seconds=round(seconds, 4),
+        versions=method.versions,
+        error=error,
+        notes=objective.notes,
+    )
+
+
+def quantize(regrets: Sequence[float]) -> list[float | None]:
+    """Regrets as rows have them: four digits, and None for infinite ones."""
+    return [float(f"{r:.4g}") if math.isfinite(r) else None for r in regrets]
+
+
+def jobs_for(
+    functions: Sequence[str], methods: Sequence[str], seeds: Sequence[int], budget: int | None = None
+) -> list[Job]:
+    """Every method on every function with every seed. Unknown names are refused before anything runs."""
+    for method in methods:
+        contender(method)
+    budgets = {name: budget or get(name, 0).budget for name in functions}
+    return [Job(f, m, s, budgets[f]) for s in seeds for f in functions for m in methods]
+
+
+def run_all(
+    jobs: Sequence[Job],
+    path: Path,
+    *,
+    processes: int = 1,
+    progress: bool | None = None,
+    make: Callable[[Job], Row] | None = None,
+    find: Callable[[str], Contender] = contender,
+) -> list[Row]:
+    """Run what is missing in the file, append each row as it comes, and return the rows of all jobs.
+
+    Interrupted, it has lost nothing that was complete; started again, it goes on. A method whose software is not
+    installed is left out, with a line that says so.
+
+    Args:
+        jobs: The runs that are wanted.
+        path: Where rows are kept.
+        processes: How many work on them.
+        progress: True shows a line of progress, False none, None one if standard error is a terminal.
+        make: Makes a run; can be sent to a process. None for `run`.
+        find: The contender of a name.
+    """
+    make = make or run
+    known = {row.key for row in read(path)}
+    jobs_left = [job for job in jobs if job.key not in known]
+    missing = {m: find(m).missing for m in {job.method for job in jobs_left}}
+    for method, modules in sorted(missing.items()):
+        if modules:
+            print(f"left out: {method} (not installed: {', '.join(modules)})", file=sys.stderr)
+    todo = [job for job in jobs_left if not missing[job.method]]
+    with Progress(max(len(todo), 1), progress) as line:
+        if processes == 1:
+            for done, job in enumerate(todo, 1):
+                append(path, make(job))
+                line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
+        else:
+            _run_in_processes(todo, path, processes, line, make)
+    wanted = {job.key for job in jobs}
+    return [row for row in read(path) if row.key in wanted]
+
+
+def _run_in_processes(
+    todo: Sequence[Job], path: Path, processes: int, line: Progress, make: Callable[[Job], Row]
+) -> None:
+    before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
+    os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes share the cores already
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
+        waiting: dict[Future[Row], Job] = {}
+        queue = list(todo)
+        done = 0
+        while queue or waiting:
+            while queue and len(waiting) < 2 * processes:
+                job = queue.pop(0)
+                waiting[pool.submit(make, job)] = job
+            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in finished:
+                job = waiting.pop(future)
+                append(path, future.result())
+                done += 1
+                line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

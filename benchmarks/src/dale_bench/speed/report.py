@@ -1,0 +1,202 @@
+"""The measurements as a table, as verdicts on what a proposal may cost, and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from dale.view.style import LABEL, TITLE, legend_below, new_figure, plain, save
+from dale_bench.contenders import label
+from dale_bench.figures import look, name_numbers
+from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
+from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
+from dale_bench.speed.plan import PEERS
+from dale_bench.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AROUND_100 = 99, 101  # their mean stands for n = 100
+SHARES = {BOTORCH: 40, OPTUNA: 8}  # a proposal may cost one part in so many of the peer's, at n = 100
+SHARE_D = 6
+GROWTH, GROWTH_FROM, GROWTH_TO = 16.0, 500, 2000
+JUMP = 3.0
+FLOORS, FLOOR_AT = 20.0, (2000, 6)
+SQUARES, FREE_MEGABYTES = 4, 100.0  # cache: so many n^2 doubles, and so much beside
+IMPORT = 1.3
+DEARER = "ratios and verdicts take the dearer of dale's two: as it comes, and held to the global search"
+LABELS = {GLOBAL: "dale, global"}
+
+Known = dict[tuple[str, int, int], Timing]
+
+
+class CandidateStatus(NamedTuple):
+    """Whether something is as it has to be.
+
+    Attributes:
+        claim: What has to be.
+        measured: The number that must not be above the limit; None if it is not known.
+        limit: The limit.
+        shown: The measured number with its unit.
+    """
+
+    claim: str
+    measured: float | None
+    limit: float
+    shown: str = ""
+
+    def __str__(self) -> str:
+        if self.measured is None:
+            return f"not measured: {self.claim}"
+        return f"{'holds' if self.measured <= self.limit else 'does not hold'}: {self.claim}; it is {self.shown}"
+
+
+def speed_table(timings: Sequence[Timing]) -> Table:
+    """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and cache."""
+    known = _known(timings)
+    peers = [p for p in PEERS if any(t.contender == p for t in timings)]
+    header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "/ floor", "MB"]
+    for peer in peers:
+        header += [f"{label(peer)}, ms", "/ dale", "MB"]
+    rows = []
+    for d, n in dict.fromkeys((t.d, t.n) for t in timings):
+        floor, ours = known.get((FLOOR, n, d)), _dearer(known, n, d)
+        row = [str(d), str(n), _milliseconds(floor, spread=False)]
+        row += [_milliseconds(known.get((kind, n, d))) for kind in (DALE, GLOBAL)]
+        row += [_ratio(ours, floor), _mb(known, (DALE, GLOBAL), n, d)]
+        for peer in peers:
+            theirs = known.get((peer, n, d))
+            row += [_milliseconds(theirs), _ratio(theirs, ours), _mb(known, (peer,), n, d)]
+        rows.append(row)
+    return header, rows
+
+
+def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[CandidateStatus]:
+    """Each thing that has to be true of a proposal's cost, with what was measured."""
+    known = _known(timings)
+    return [
+        *(_share(known, peer, share) for peer, share in SHARES.items()),
+        _step(known, f"n = {GROWTH_FROM} to {GROWTH_TO}: at most {GROWTH:g} times", GROWTH_FROM, GROWTH_TO, GROWTH),
+        _step(known, f"n = 99 to 101: no jump above {JUMP:g} times", *AROUND_100, JUMP),
+        _above_floor(known),
+        _memory(known),
+        _import(imports),
+    ]
+
+
+def speed_figure(timings: Sequence[Timing]) -> Figure:
+    """Seconds over n, both logarithmic, a panel for each d."""
+    dimensions = list(dict.fromkeys(t.d for t in timings))
+    contenders = [c for c in (FLOOR, DALE, GLOBAL, *PEERS) if any(t.contender == c for t in timings)]
+    figure = new_figure(3.4 * len(dimensions) + 0.6, 3.8)
+    panels = list(figure.subplots(1, len(dimensions), squeeze=False, sharey=True)[0])
+    for ax, d in zip(panels, dimensions, strict=True):
+        for name in contenders:
+            points = sorted((t.n, t.seconds) for t in timings if t.contender == name and t.d == d)
+            if points:
+                style = {"color": "#777777", "linestyle": ":"} if name == FLOOR else look(name, contenders)
+                style |= {"marker": "o", "markersize": 3.5, "linewidth": 1.6, "label": LABELS.get(name, label(name))}
+                ax.loglog(*zip(*points, strict=True), **style)
+        ax.set_title(f"d = {d}", fontsize=TITLE)
+        ax.set_xlabel("observations", fontsize=LABEL)
+        name_numbers(ax.xaxis, [t.n for t in timings if t.d == d])
+        plain(ax)
+    panels[0].set_ylabel("processor seconds of a proposal", fontsize=LABEL)
+    legend_below(figure, panels, columns=max(2, 2 * len(dimensions)))
+    return figure
+
+
+def write_figure(timings: Sequence[Timing], folder: Path) -> list[Path]:
+    """Write the picture as PNG and SVG."""
+    figure = speed_figure(timings)
+    return [save(figure, folder / f"speed.{kind}") for kind in ("png", "svg")]
+
+
+def _share(known: Known, peer: str, share: int) -> CandidateStatus:
+    claim = f"n = 100, d = {SHARE_D}: at most 1/{share} of {label(peer)}"
+    ours = [_dearer(known, n, SHARE_D) for n in AROUND_100]
+    theirs = [known.get((peer, n, SHARE_D)) for n in AROUND_100]
+    if None in ours or None in theirs:
+        return CandidateStatus(claim, None, 1 / share)
+    a, b = (fmean(t.seconds for t in timings if t) for timings in (ours, theirs))
+    return CandidateStatus(claim, a / b, 1 / share, f"1/{b / a:.3g}")
+
+
+def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> CandidateStatus:
+    """How much longer a proposal takes at the larger n, in the dimension where that is most."""
+    ratios = {}
+    for d in dict.fromkeys(d for _, _, d in known):
+        before, after = _dearer(known, n, d), _dearer(known, larger, d)
+        if before and after:
+            ratios[d] = after.seconds / before.seconds
+    if not ratios:
+        return CandidateStatus(claim, None, limit)
+    worst = max(ratios, key=ratios.__getitem__)
+    return CandidateStatus(claim, ratios[worst], limit, f"{ratios[worst]:.3g} times at most (d = {worst})")
+
+
+def _above_floor(known: Known) -> CandidateStatus:
+    n, d = FLOOR_AT
+    claim = f"n = {n}, d = {d}: within {FLOORS:g} times the floor"
+    ours, floor = _dearer(known, n, d), known.get((FLOOR, n, d))
+    if ours is None or floor is None:
+        return CandidateStatus(claim, None, FLOORS)
+    ratio = ours.seconds / floor.seconds
+    return CandidateStatus(claim, ratio, FLOORS, f"{ratio:.3g} times")
+
+
+def _memory(known: Known) -> CandidateStatus:
+    n, d = FLOOR_AT
+    limit = SQUARES * n**2 * 8 / 1e6 + FREE_MEGABYTES
+    claim = f"n = {n}, d = {d}: cache within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
+    ours = _megabytes(known, (DALE, GLOBAL), n, d)
+    return CandidateStatus(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
+
+
+def _import(imports: Sequence[Timing]) -> CandidateStatus:
+    """By the best of all repetitions: an import is the same every time, and what comes on top is the machine."""
+    claim = f"import dale: within {IMPORT:g} times that of numpy, scipy.optimize and scipy.linalg"
+    best = {t.contender: min(t.cpu) for t in imports}
+    if not best.keys() >= IMPORTS.keys():
+        return CandidateStatus(claim, None, IMPORT)
+    ours, needed = (best[name] for name in IMPORTS)
+    return CandidateStatus(claim, ours / needed, IMPORT, f"{ours / needed:.3g} times ({ours:.3g} s, {needed:.3g} s)")
+
+
+def _known(timings: Sequence[Timing]) -> Known:
+    return {t.key: t for t in timings}
+
+
+def _dearer(known: Known, n: int, d: int) -> Timing | None:
+    """Of dale's two."""
+    ours = [known[kind, n, d] for kind in (DALE, GLOBAL) if (kind, n, d) in known]
+    return max(ours, key=lambda t: t.seconds, default=None)
+
+
+def _megabytes(known: Known, contenders: Sequence[str], n: int, d: int) -> float | None:
+    """The most that any of them took."""
+    timings = [known[c, n, d] for c in contenders if (c, n, d) in known]
+    return max((t.megabytes for t in timings if t.megabytes is not None), default=None)
+
+
+def _milliseconds(timing: Timing | None, *, spread: bool = True) -> str:
+    if timing is None:
+        return "-"
+    ends = f" ({_digits(1e3 * min(timing.cpu))}-{_digits(1e3 * max(timing.cpu))})" if spread else ""
+    return _digits(1e3 * timing.seconds) + ends
+
+
+def _ratio(timing: Timing | None, other: Timing | None) -> str:
+    return "-" if timing is None or other is None else _digits(timing.seconds / other.seconds)
+
+
+def _mb(known: Known, contenders: Sequence[str], n: int, d: int) -> str:
+    megabytes = _megabytes(known, contenders, n, d)
+    return "-" if megabytes is None else _digits(megabytes)
+
+
+def _digits(number: float) -> str:
+    """Three digits, and no power of ten where it can be had without."""
+    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"

@@ -1,0 +1,112 @@
+"""What may be told of an evaluation: one finite real number, its noise and its constraints; else a clear error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dale.space.point import short_repr
+
+
+def are_several(value: Any) -> bool:
+    """Whether a value is a collection, as of several objectives."""
+    if isinstance(value, np.ndarray):
+        return value.size > 1
+    if getattr(value, "ndim", None) == 0:  # a tensor of torch's has a length, and raises when it is asked for it
+        return False
+    return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
+
+
+def check_value(value: Any) -> float:
+    """The value as a float, if it is one finite real number."""
+    if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
+        value = value.reshape(()).item()
+    elif getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not isinstance(value, np.ndarray | Real):
+        value = value.item()  # a scalar of torch, JAX or the like
+    if are_several(value):
+        raise TypeError(
+            f"the value of a trial must be one real number, got {short_repr(value)}; dale minimises one objective: make one "
+            "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
+        )
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(
+            f"the value of a trial must be one real number, got {short_repr(value)}; an evaluation without a value is told "
+            "with fail(trial, why)"
+        )
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(
+            f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"
+        )
+    return number
+
+
+def check_noise(noise: Any) -> float | None:
+    """The standard deviation of an error, if it is one."""
+    if noise is None:
+        return None
+    if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
+        raise TypeError(
+            f"noise must be a number, the standard deviation of the error in a value, got {short_repr(noise)}"
+        )
+    number = float(noise)
+    if not 0 <= number < math.inf:
+        raise ValueError(
+            f"noise must be a finite number of at least 0, the standard deviation, got {short_repr(noise)}"
+        )
+    return number
+
+
+def check_constraints(constraints: Any) -> tuple[float, ...]:
+    """Finite real numbers, in a tuple."""
+    if constraints is None:
+        return ()
+    try:
+        values = [constraints] if np.ndim(constraints) == 0 else list(constraints)
+    except (TypeError, ValueError):
+        values = [constraints]
+    for value in values:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError(
+                f"constraints must be finite numbers, feasible when at most 0, got {short_repr(constraints)}; "
+                "use fail(trial, why) for an evaluation that has none"
+            )
+    return tuple(float(v) for v in values)
+
+
+def check_tolerance(tolerance: Any) -> float:
+    """The tolerance as a positive number."""
+    why = "it is the expected improvement that is not worth another evaluation, in units of the objective"
+    return check_positive(tolerance, "tolerance", "a number", why)
+
+
+def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
+    """An argument as a positive number; infinite ones are."""
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{name} must be {wanted}, got {number!r}")
+    if not float(number) > 0:
+        raise ValueError(f"{name} must be positive, got {number!r}; {hint}")
+    return float(number)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return in place of a number: a value with what else is known about it.
+
+    Attributes:
+        value: The objective.
+        noise: Standard deviation of the error in it, where it is known.
+        constraints: What must be at most 0 for the point to be feasible; as many numbers each time.
+    """
+
+    value: Any
+    noise: Any = None
+    constraints: Any = ()

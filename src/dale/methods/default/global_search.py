@@ -1,0 +1,280 @@
+"""The global side of the default method at one proposal: its model, what that promises, and where it promises most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition
+from dale.acquisition.feasibility import Feasibility, weighted
+from dale.history.history import History
+from dale.history.reason import Reason, Source
+from dale.methods.base import Proposal
+from dale.methods.default.trust_region import TrustRegionSet
+from dale.methods.initial_design import MIN_DISTANCE_PENDING
+from dale.models.base import PredictionDerivatives
+from dale.models.constraint_gp import fit_constraints
+from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.preprocessing import (
+    APART,
+    POINT_RESOLUTION,
+    THIN,
+    VALUE_RESOLUTION,
+    are_separated,
+    average_replicates,
+    quantize,
+    thin,
+)
+from dale.models.transforms import Standardize
+from dale.optim.multistart import CLIMBS, Box, Found, starting_points
+from dale.optim.projected_newton import Tolerance, minimize_on_box
+from dale.space.domain import Rounding
+
+if TYPE_CHECKING:
+    from dale.methods.default.method import DefaultMethod
+
+FEWEST = 256  # observations that the model sees at least, however many points are pending
+MOST_PENDING = 128  # pending points that the model sees
+LEVELS = tuple(np.linspace(0, 1, 17))  # at which a coordinate that is not free is tried at the best observation
+SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
+TOP = Tolerance(gtol=1e-6, ftol=1e-10)  # of a climb; points are rounded anyway
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalSearch:
+    """The global side at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
+
+    method: DefaultMethod
+    history: History
+    regions: TrustRegionSet
+    scale: Standardize
+    rng: np.random.Generator
+    incumbent: int | None  # row of the best feasible observation
+    _seen: list[tuple[GaussianProcess, Vector]] = field(init=False, default_factory=list)
+
+    @property
+    def previous(self) -> float | None:
+        """Length-scale of the last proposal."""
+        return self.history.length_scale
+
+    @property
+    def n(self) -> int:
+        """Number of observations that the model sees."""
+        return len(self._data[1])
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.history.dimension
+
+    @cached_property
+    def starts(self) -> Matrix:
+        """Where the search looks first, (m, d)."""
+        incumbent = self.history.X[np.nanargmin(self.history.y) if self.incumbent is None else self.incumbent]
+        starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
+        if self.history.rounding is not None:
+            starts = _as_seen(starts, incumbent, self.history.rounding)
+        if self.history.inputs is not None:
+            starts = self.history.inputs.allowed_among(starts, incumbent, self.rng)
+        starts = starts[~self.regions.inside(starts)]
+        if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
+            starts = starts[are_separated(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
+        return starts
+
+    @cached_property
+    def best(self) -> float:
+        """The best standardised value."""
+        return float(np.min(self.scale(self.history.y[self.history.told])))
+
+    @cached_property
+    def feasibility(self) -> Feasibility | None:
+        """What is believed about black-box constraints; None where there are none."""
+        if self.history.constraints.shape[1] == 0:
+            return None
+        told = self.history.told
+        X, z = self.history.X[told], self.scale(self.history.y[told])
+        keep = thin(X, z, THIN * math.sqrt(self.dimension), self.method.most)
+        return Feasibility(fit_constraints(X[keep], self.history.constraints[told][keep], self._pending))
+
+    @property
+    def _pending(self) -> Matrix:
+        """The points being evaluated that a model gets."""
+        pending = self.history.pending
+        if len(pending) > MOST_PENDING:
+            pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
+        return pending
+
+    @property
+    def target(self) -> float:
+        """The value to improve on, as the model sees it."""
+        best, unit = self.best, self.unit
+        if self.incumbent is None or not self.history.constrained:
+            return self._data[2]
+        z = float(self.scale(self.history.y[self.incumbent]))
+        return math.log1p((z - best) / unit) if self.compressed else float(quantize(z, VALUE_RESOLUTION))
+
+    @property
+    def _seeks_feasible(self) -> bool:
+        """Whether nothing is feasible yet, so that there is nothing to improve on."""
+        return self.incumbent is None and self.feasibility is not None
+
+    @cached_property
+    def _data(self) -> tuple[Matrix, Vector, float, float]:
+        """Points (m, d) and values (m,) of the model, the target, and what one unit is in standardised values."""
+        told, best = self.history.told, self.best
+        z = self.scale(self.history.y)
+        worst = float(np.max(z[told]))
+        X, z = average_replicates(self.history.X, np.where(told, z, worst), told)
+        most = self.method.most
+        most = max(most - len(self.history.pending), min(FEWEST, most))
+        keep = thin(X, z, THIN * math.sqrt(self.dimension), most)
+        X, z = X[keep], z[keep]
+        median = float(np.median(z))
+        if self.method.compress and worst - median > SKEWED * (median - best) > 0:
+            return X, quantize(np.log1p((z - best) / (median - best)), VALUE_RESOLUTION), 0.0, median - best
+        return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), 1.0
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the model sees log(1 + (z - best) / unit) in place of z; else its unit is 1."""
+        return self._data[3] != 1.0
+
+    @property
+    def unit(self) -> float:
+        """One unit of the model's values, in standardised values."""
+        return self._data[3]
+
+    @property
+    def log_unit(self) -> float:
+        """Logarithm of what one unit of the acquisition is in standardised values; a probability's is 1."""
+        if self._seeks_feasible:
+            return 0.0
+        return math.log(self.unit) + (self.target if self.compressed else 0.0)  # gradient of the way back at the target
+
+    def posterior(self, length_scale: float) -> GaussianProcess:
+        """The global model: its mean and variance are those of the values, whatever the length-scale."""
+        X, v, _, _ = self._data
+        prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
+        return GaussianProcess.fit(SquaredExponential(length_scale), X, v, prior)
+
+    def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
+        """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
+        pending = self._pending
+        if len(pending) == 0:
+            return posterior
+        X, v, target, _ = self._data
+        believed = np.clip(posterior.predict(pending).mean, target, np.max(v))
+        return GaussianProcess.fit(
+            posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior
+        )
+
+    def standardised(self, prior: Prior) -> Prior:
+        """A mean and variance of the objective's values, in units of the model."""
+        return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.inverse_scale(1.0) ** 2)
+
+    def promise(self, posterior: GaussianProcess) -> float:
+        """Logarithm of the best acquisition among the starting points: enough for a comparison."""
+        return float(np.max(self._levels(posterior), initial=-math.inf))
+
+    def _levels(self, posterior: GaussianProcess) -> Vector:
+        """Log EI at the starting points, (m,); remembered, for it is asked for again and again."""
+        for model, levels in self._seen:
+            if model is posterior:
+                return levels
+        if self._seeks_feasible:
+            levels = self._feasible_starts
+        else:
+            levels = log_expected_improvement(*self._predict(posterior, self.starts), self.target).value
+            levels = levels if self.feasibility is None else levels + self._feasible_starts
+        self._seen.append((posterior, levels))
+        return levels
+
+    @cached_property
+    def _feasible_starts(self) -> Vector:
+        """Log probability that the starting points are feasible, (m,)."""
+        return np.zeros(0) if self.feasibility is None else self.feasibility.log_probability(self.starts)
+
+    def _predict(self, posterior: GaussianProcess, A: Matrix) -> tuple[Vector, Vector]:
+        """Mean and std at points (m, d), as the acquisition function takes them."""
+        return posterior.predict(A)
+
+    def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
+        """The same with derivatives."""
+        return posterior.derivatives(A)
+
+    def search(self, posterior: GaussianProcess) -> Found | None:
+        """The best allowed point of the acquisition function: the best starting points climbed from together."""
+        level = self._levels(posterior)
+        order = np.argsort(-level, kind="stable")[: 2 * CLIMBS]
+        order = order[level[order] > -math.inf]
+        order = order[self.allowed(self.starts[order])][:CLIMBS]
+        if len(order) == 0:
+            return None
+        starts = self.starts[order]
+        lower, upper = Box.unit(self.dimension)
+        if self.history.rounding is not None:  # what cannot move freely stays as it is
+            free = self.history.rounding.free & self.history.rounding.active(starts)
+            lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
+        tops, promises = self._climbed(posterior, starts, lower, upper)
+        best = Found(starts[0], float(level[order[0]]))
+        for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
+            if allowed and value > best.value:
+                best = Found(x, float(value))
+        return best
+
+    def _climbed(
+        self, posterior: GaussianProcess, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
+    ) -> tuple[Matrix, Vector]:
+        believe, inputs = partial(self._believe, posterior), self.history.inputs
+        if not self.history.constrained:
+            return maximize_acquisition(believe, self.target, starts, lower, upper, tolerance=TOP)
+        below = weighted(None if self._seeks_feasible else believe, self.target, self.feasibility)
+        tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=TOP)
+        if inputs is not None:
+            tops, losses = inputs.walked_back(below, tops, losses, starts, lower, upper)
+        return tops, -losses
+
+    def allowed(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
+        new = (
+            ~self.regions.inside(A)
+            & are_separated(A, self.history.X, APART)
+            & are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+        )
+        if self.history.inputs is not None:
+            new[new] = self.history.inputs.allowed(A[new])
+        return new
+
+    def proposal(self, found: Found, posterior: GaussianProcess) -> Proposal:
+        """The best point of the global model."""
+        mean, std = (float(v[0]) for v in posterior.predict(found.x[None, :]))
+        stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # gradient of the way back
+        reason = Reason(
+            Source.GLOBAL,
+            expected_improvement=None if self._seeks_feasible else self._back_promise(found.value),
+            mean=self.scale.inverse(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
+            std=self.scale.inverse_scale(stretch * std),
+        )
+        coarse = quantize(found.x, POINT_RESOLUTION)
+        return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
+
+    def _back_promise(self, level: float) -> float:
+        """Expected improvement in units of the objective, from log EI of the model."""
+        gradient = math.exp(self.target) if self.compressed else 1.0
+        return self.scale.inverse_scale(math.exp(level) * self.unit * gradient)
+
+
+def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:
+    """Starting points (m, d) as the objective sees them, and the incumbent with one thing about it changed."""
+    changed = []
+    for j in np.flatnonzero(~rounding.free):
+        others = np.tile(incumbent, (len(LEVELS), 1))
+        others[:, j] = LEVELS
+        changed.append(others)
+    return np.unique(rounding.snap(np.vstack([starts, *changed])), axis=0)

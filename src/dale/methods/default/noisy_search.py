@@ -1,0 +1,93 @@
+"""The global side of the default method where values are noisy: then it is the only one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.acquisition.noisy import std_reduction, with_std_reduction
+from dale.history.history import History
+from dale.history.noise import NoiseEstimate, noisy_model
+from dale.methods.base import Proposal
+from dale.methods.default.global_search import GlobalSearch
+from dale.methods.default.trust_region import TrustRegionSet
+from dale.methods.initial_design import MIN_DISTANCE_PENDING, space_filling_proposal
+from dale.models.base import PredictionDerivatives
+from dale.models.gaussian_process import GaussianProcess
+from dale.models.noisy_gp import NoisyModel
+from dale.models.preprocessing import are_separated
+from dale.models.transforms import Standardize
+
+if TYPE_CHECKING:
+    from dale.methods.default.method import DefaultMethod
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySearch(GlobalSearch):
+    """The global side where values are noisy, which then is the only one: all observations, and errors in them.
+
+    It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
+    """
+
+    model: NoisyModel
+
+    @classmethod
+    def of(cls, method: DefaultMethod, history: History, noise: NoiseEstimate, rng: np.random.Generator) -> NoisySearch:
+        """As it stands now."""
+        scale = Standardize.of(history.y[history.told])
+        model = noisy_model(history, noise, scale, method.most)
+        return cls(method, history, TrustRegionSet(), scale, rng, model.least(history.feasible), model)
+
+    def best_of_all(self) -> Proposal:
+        """The most promising point."""
+        posterior = self.with_pending(self.posterior())
+        found = self.search(posterior)
+        if found is None:
+            return space_filling_proposal(self.history, self.rng)
+        point, reason = self.proposal(found, posterior)
+        return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
+
+    @cached_property
+    def _data(self) -> tuple[Matrix, Vector, float, float]:
+        return self.model.X, self.model.v, self.target, 1.0
+
+    @property
+    def target(self) -> float:
+        """The least mean of all feasible observations; of all, while none is feasible."""
+        return float(np.min(self.model.means) if self.incumbent is None else self.model.mean_of(self.incumbent))
+
+    def posterior(self, length_scale: float | None = None) -> GaussianProcess:
+        """The model, with failed evaluations as bad as the worst."""
+        failed = self.history.X[~self.history.told][-self.method.most :]
+        return self._with(self.model.posterior, failed, np.full(len(failed), np.max(self.model.v)))
+
+    def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
+        """The model that believes to have seen what it predicts at pending points."""
+        return self._with(posterior, self._pending, posterior.predict(self._pending).mean)
+
+    def _with(self, posterior: GaussianProcess, X: Matrix, v: Vector) -> GaussianProcess:
+        """With more observations, as noisy as others are."""
+        if len(X) == 0:
+            return posterior
+        more = len(posterior.points) - len(self.model.X) + len(X)
+        noise = np.append(self.model.fitted.noise, np.full(more, np.median(self.model.fitted.noise)))
+        X, v = np.vstack([posterior.points, X]), np.append(posterior.values, v)
+        return GaussianProcess.fit(posterior.kernel, X, v, posterior.prior, noise)
+
+    def _predict(self, posterior: GaussianProcess, A: Matrix) -> tuple[Vector, Vector]:
+        mean, std = posterior.predict(A)
+        return mean, std_reduction(std, self.model.error)
+
+    def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
+        return with_std_reduction(posterior.derivatives(A), self.model.error)
+
+    def allowed(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are not being evaluated, and may be proposed."""
+        new = are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+        if self.history.inputs is not None:
+            new[new] = self.history.inputs.allowed(A[new])
+        return new

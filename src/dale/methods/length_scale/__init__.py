@@ -1,0 +1,19 @@
+"""How the length-scale of the global model is chosen."""
+
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.fixed import Fixed
+from dale.methods.length_scale.floor import length_scale_floor
+from dale.methods.length_scale.leave_one_out import LeaveOneOut
+from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, LengthScalePolicy
+
+__all__ = [
+    "AlphaRatio",
+    "Fixed",
+    "LeaveOneOut",
+    "LengthScaleChoice",
+    "LengthScaleContext",
+    "LengthScalePolicy",
+    "MaximumLikelihood",
+    "length_scale_floor",
+]

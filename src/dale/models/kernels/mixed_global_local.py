@@ -1,0 +1,59 @@
+"""The Mixed-Global-Local kernel (Def. 2, eq. 18).
+
+    k_MGL(x, x') = k_q(x, x')             both in the same region U_i
+                   sigma_f^2 k_s(x, x')   both outside all regions
+                   0                      else
+
+As a matrix it is block diagonal once the points are sorted by region, so the posterior falls apart into one model for
+each region and one for the outside (``gp/mixed_global_local.py``). This dense form is the definition, which the tests
+hold the decoupled one against. The method itself needs less: with N_U or more points and no noise a region's
+posterior is its least-squares quadratic, of which it takes the minimum (``methods/bayes.py``).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.models.ellipsoid import Ball
+from dale.models.kernels.base import StationaryKernel
+from dale.models.kernels.quadratic import Quadratic
+
+
+@dataclass(frozen=True, eq=False)
+class MixedGlobalLocal:
+    """k_MGL for pairwise disjoint balls.
+
+    Attributes:
+        outside: k_s, a correlation function.
+        balls: The regions U_i.
+        variance: sigma_f^2 of the outside.
+    """
+
+    outside: StationaryKernel
+    balls: tuple[Ball, ...]
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        for i, ball in enumerate(self.balls):
+            if any(ball.overlaps(other) for other in self.balls[:i]):
+                raise ValueError(f"regions must be pairwise disjoint, but region {i} overlaps an earlier one")
+
+    def region_of(self, A: Matrix) -> np.ndarray:
+        """Number of the region each point (m, d) is in; -1 outside."""
+        number = np.full(len(A), -1)
+        for i, ball in enumerate(self.balls):
+            number[ball.contains(A)] = i
+        return number
+
+    def __call__(self, A: Matrix, B: Matrix) -> Matrix:
+        """Covariances (m, n)."""
+        in_a, in_b = self.region_of(A), self.region_of(B)
+        same = in_a[:, None] == in_b[None, :]
+        both_outside = same & (in_a[:, None] == -1)
+        local = np.where(same, Quadratic()(A, B), 0.0)
+        return np.where(both_outside, self.variance * self.outside(A, B), local)
+
+    def diagonal(self, A: Matrix) -> Vector:
+        """k(x, x), (m,)."""
+        return np.where(self.region_of(A) == -1, self.variance, Quadratic().diagonal(A))

@@ -1,0 +1,187 @@
+"""Climbs on log EI: derivatives by the chain rule, tops against a grid and SciPy, and models that give no number."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition, negative_log_ei
+from dale.models.base import PredictionDerivatives
+from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.matern import Matern52
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.taylor import TaylorModel
+from dale.optim.projected_newton import Tolerance
+
+TIGHT = Tolerance(gtol=1e-9, ftol=1e-14)
+
+
+def wavy(X):
+    return np.sin(7 * X[:, 0]) + np.sum((X - 0.6) ** 2, axis=1)
+
+
+def gaussian_process(d, n, kernel=SquaredExponential, length_scale=0.25):
+    X = np.random.default_rng([d, n]).random((n, d))
+    return GaussianProcess.fit(kernel(length_scale), X, wavy(X), Prior(0.2, 0.5)), float(np.min(wavy(X)))
+
+
+def taylor(d, n):
+    rng = np.random.default_rng([d, n])
+    X = 0.5 + 0.2 * rng.uniform(-1, 1, (n, d))
+    center = np.full(d, 0.5)
+    return TaylorModel.fit(X, wavy(X), center, float(wavy(center[None])[0]), 0.2), -0.01
+
+
+MODELS = {
+    "gp, one variable": gaussian_process(1, 5),
+    "gp, two": gaussian_process(2, 9),
+    "gp, four": gaussian_process(4, 15),
+    "gp, Matern": gaussian_process(2, 9, Matern52),
+    "Taylor, one": taylor(1, 4),
+    "Taylor, three": taylor(3, 8),
+}
+models = pytest.mark.parametrize(("model", "target"), MODELS.values(), ids=MODELS)
+
+
+def dimension(model):
+    return model.center.size if isinstance(model, TaylorModel) else model.points.shape[1]
+
+
+def log_ei(model, target, A):
+    return log_expected_improvement(*model.predict(A), target).value
+
+
+@models
+def test_slopes_and_curvatures_by_central_differences(model, target):
+    d, h = dimension(model), 1e-5
+    A = np.random.default_rng(0).uniform(0.1, 0.9, (8, d))
+    value, gradient, hessian = negative_log_ei(model.derivatives(A), target)
+    np.testing.assert_allclose(value, -log_ei(model, target, A), rtol=1e-9)
+    np.testing.assert_allclose(hessian, hessian.transpose(0, 2, 1), rtol=1e-9, atol=1e-12)
+    for i, step in enumerate(h * np.eye(d)):
+        rise = -(log_ei(model, target, A + step) - log_ei(model, target, A - step)) / (2 * h)
+        np.testing.assert_allclose(gradient[:, i], rise, rtol=1e-5, atol=1e-6 * np.max(np.abs(rise)))
+        up, down = (negative_log_ei(model.derivatives(A + sign * step), target).gradient for sign in (1, -1))
+        rise = (up - down) / (2 * h)
+        np.testing.assert_allclose(hessian[:, i], rise, rtol=1e-4, atol=1e-6 * np.max(np.abs(rise)))
+
+
+@models
+def test_the_top_is_no_lower_than_a_grid_or_scipy_finds(model, target):
+    """From the same starts; each ends where nothing leads up, and no lower than it began."""
+    d, rng = dimension(model), np.random.default_rng(1)
+    lower, upper = np.zeros(d), np.ones(d)
+    grid = rng.random((4000, d))
+    levels = log_ei(model, target, grid)
+    starts = np.vstack([grid[np.argsort(-levels)[:3]], rng.random((5, d))])
+    tops, promises = maximize_acquisition(model.derivatives, target, starts, lower, upper, tolerance=TIGHT)
+    assert np.all((tops >= 0) & (tops <= 1))
+    np.testing.assert_allclose(promises, log_ei(model, target, tops), rtol=1e-9, atol=1e-9)
+    assert np.all(promises >= log_ei(model, target, starts) - 1e-9)
+    assert np.max(promises) >= np.max(levels)
+    gradient = negative_log_ei(model.derivatives(tops), target).gradient
+    held = ((tops == 0) & (gradient > 0)) | ((tops == 1) & (gradient < 0))
+    assert np.all(np.abs(np.where(held, 0.0, gradient)) < 1e-5 * np.maximum(1, np.abs(promises))[:, None])
+    theirs = max(
+        -minimize(lambda x: -log_ei(model, target, x[None])[0], x, bounds=[(0, 1)] * d, method="L-BFGS-B").fun
+        for x in starts
+    )
+    assert np.max(promises) >= theirs - 1e-8
+
+
+def test_few_steps_and_a_loose_tolerance_are_kept_to():
+    model, target = MODELS["gp, two"]
+    starts, calls = np.random.default_rng(0).random((4, 2)), []
+
+    def counted(A):
+        calls.append(len(A))
+        return model.derivatives(A)
+
+    def go(**limits):
+        calls.clear()
+        _, promises = maximize_acquisition(counted, target, starts, np.zeros(2), np.ones(2), **limits)
+        return sum(calls), promises
+
+    loosely, exactly = go(tolerance=Tolerance(gtol=1e-1, ftol=1e-3)), go(tolerance=TIGHT)
+    assert loosely[0] < exactly[0]
+    assert np.all(loosely[1] <= exactly[1] + 1e-9)
+    none = go(tolerance=TIGHT, steps=0)
+    assert none[0] == len(starts)
+    np.testing.assert_allclose(none[1], log_ei(model, target, starts), rtol=1e-9)
+
+
+def test_up_to_an_observation_without_spread():
+    """Where the outcome is certain a gain is climbed on as it is; where there is none, nothing leads anywhere."""
+
+    def sure(A):
+        m, d = A.shape
+        nothing = np.zeros((m, d)), np.zeros((m, d, d))
+        E = A - 0.3
+        return PredictionDerivatives(
+            np.sum(E * E, axis=1), np.zeros(m), 2 * E, nothing[0], np.tile(2 * np.eye(d), (m, 1, 1)), nothing[1]
+        )
+
+    starts = np.array([[0.5, 0.5], [0.9, 0.9]])
+    tops, promises = maximize_acquisition(sure, 0.25, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
+    np.testing.assert_allclose(tops, [[0.3, 0.3], [0.9, 0.9]], atol=1e-6)
+    np.testing.assert_allclose(promises, [np.log(0.25), -np.inf])
+
+
+def beliefs(m, **parts):
+    """The same at m points, but for what is named."""
+    ordinary = {
+        "mean": np.zeros(m),
+        "std": np.ones(m),
+        "mean_gradient": np.full((m, 2), 0.3),
+        "std_gradient": np.full((m, 2), -0.1),
+        "mean_hessian": np.tile(np.eye(2), (m, 1, 1)),
+        "std_hessian": np.tile(0.2 * np.eye(2), (m, 1, 1)),
+    }
+    return PredictionDerivatives(**{name: parts.get(name, part) for name, part in ordinary.items()})
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        (name, bad)
+        for name in PredictionDerivatives._fields
+        for bad in (np.nan, np.inf)
+        if (name, bad) != ("mean", np.inf)
+    ],
+)
+def test_where_a_model_gives_no_number_there_is_no_value(name, bad):
+    """So that no climb goes there; and the points beside it do not suffer."""
+    spoilt = getattr(beliefs(3), name).copy()
+    spoilt[1] = bad
+    value, gradient, hessian = negative_log_ei(beliefs(3, **{name: spoilt}), 0.1)
+    expected = negative_log_ei(beliefs(1), 0.1)
+    assert not np.isfinite(value[1])
+    assert np.all(np.isfinite(hessian))
+    for i in (0, 2):
+        assert value[i] == expected.value[0]
+        np.testing.assert_array_equal(gradient[i], expected.gradient[0])
+        np.testing.assert_array_equal(hessian[i], expected.hessian[0])
+
+
+@pytest.mark.parametrize("std", [1e-160, 1e-200, 1e-300, 5e-324])
+@pytest.mark.parametrize("mean", [-1e-3, 0.1, 1.0])
+def test_a_spread_that_is_next_to_nothing(std, mean):
+    """Derivatives may be beyond the largest float: then there is no value, and never a warning."""
+    value, _, hessian = negative_log_ei(beliefs(1, mean=np.array([mean]), std=np.array([std])), 0.1)
+    assert np.all(np.isfinite(hessian))
+    if mean < 0:
+        assert value[0] == pytest.approx(-np.log(0.1 - mean))
+
+
+def test_a_start_without_a_number_stays_where_it_is():
+    model, target = MODELS["gp, two"]
+
+    def torn(A):
+        believed = model.derivatives(A)
+        return believed._replace(mean=np.where(A[:, 0] < 0.5, np.nan, believed.mean))
+
+    starts = np.array([[0.2, 0.4], [0.8, 0.3], [0.6, 0.9]])
+    tops, promises = maximize_acquisition(torn, target, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
+    np.testing.assert_array_equal(tops[0], starts[0])
+    assert np.isnan(promises[0])
+    assert np.all(tops[1:, 0] >= 0.5)
+    assert np.all(promises[1:] > log_ei(model, target, starts[1:]))

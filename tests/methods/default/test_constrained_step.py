@@ -1,0 +1,113 @@
+"""Steps of Taylor regions within limits, against dense grids of their models."""
+
+import numpy as np
+import pytest
+
+from dale.methods.default.constrained_step import step_within
+from dale.methods.default.local_step import LocalModel
+from dale.methods.default.trust_region import TrustRegion
+from dale.space.allowed_set import AllowedSet
+from dale.space.constraints import as_constraints
+from dale.space.domain import Rounding
+from dale.space.space import as_space
+
+AXIS = np.linspace(-1, 1, 161)
+GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
+NONE = np.empty((0, 2))
+
+
+def objective(X):
+    return 3 * (X[:, 0] - 0.7) ** 2 + (X[:, 1] - 0.8) ** 2 + 0.5 * X[:, 0] * X[:, 1]
+
+
+def constraint(X):
+    return (X[:, 0] + X[:, 1] ** 2 - 0.75)[:, None]
+
+
+def situation(n=14, center=(0.45, 0.45), seed=0):
+    X = np.vstack([center, np.asarray(center) + 0.3 * (np.random.default_rng(seed).random((n, 2)) - 0.5)])
+    return X, objective(X), constraint(X)
+
+
+def step(X, y, C, *, inputs=None, failures=0, target=None, radius=0.2, rounding=None):
+    region = TrustRegion(X[0], radius, failures)
+    target = float(y[0]) if target is None else target
+    rng = np.random.default_rng(1)
+    return step_within(LocalModel(), X, y, C, 0, region, NONE, rng, rounding, inputs, target, 1e-14)
+
+
+def inputs_of(written):
+    read = as_constraints(written, as_space([(0, 1)] * 2))
+    return AllowedSet.of(read.allowed, read.margins, lambda: read.flat, 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_lowest_mean_within_limits_is_that_of_a_dense_grid(seed):
+    X, y, C = situation(seed=seed)
+    found = step(X, y, C, failures=1)  # then the step goes to the lowest mean
+    settings = LocalModel()
+    c_model = settings.fit(X, C[:, 0], 0, 0.2, NONE, -np.inf)
+    mean, std = c_model.predict(GRID)
+    rest = c_model.remainder(np.linalg.norm(GRID, axis=1))
+    inside = C[0, 0] + mean + 2 * (std + rest) <= 0  # kappa grows with the failures
+    lowest = np.min(found.model.predict(GRID)[0][inside])
+    assert lowest - 0.05 * abs(lowest) < found.lowest <= lowest + 1e-9
+    assert constraint(found.point[None, :])[0, 0] <= 1e-6  # the model is that good here
+
+
+def test_a_constraint_on_the_inputs_is_kept_exactly_and_used_up():
+    X, y, _ = situation()
+    inputs = inputs_of(lambda x: x[0] + x[1] ** 2 - 0.75)
+    found = step(X, y, np.empty((len(X), 0)), inputs=inputs, failures=1)
+    left = constraint(found.point[None, :])[0, 0]
+    assert -1e-9 < left <= 0
+
+
+def test_without_an_active_limit_it_is_the_plain_minimum():
+    X = situation()[0]
+    y = np.sum((X - 0.5) ** 2, axis=1)
+    found = step(X, y, np.full((len(X), 1), -1.0) + 0.01 * X[:, :1])
+    np.testing.assert_allclose(found.point, [0.5, 0.5], atol=1e-9)
+
+
+def test_nothing_feasible_yet_the_step_lowers_the_violation():
+    X, y, C = situation(center=(0.7, 0.7))
+    found = step(X, y, C, target=np.inf)
+    assert np.isfinite(found.drop)
+    assert found.drop > 0
+    there = np.maximum(constraint(found.point[None, :])[0, 0], 0)
+    assert there < 0.1 * C[0, 0]
+    np.testing.assert_allclose(found.drop, C[0, 0] - there, atol=0.05 * C[0, 0])
+
+
+def test_an_allowed_step_where_a_constraint_says_yes_or_no_only():
+    X, y, _ = situation()
+    inputs = inputs_of(lambda x: bool(x[0] + x[1] ** 2 <= 0.75))
+    for failures in range(3):
+        found = step(X, y, np.empty((len(X), 0)), inputs=inputs, failures=failures)
+        assert constraint(found.point[None, :])[0, 0] <= 0
+        assert found.mean < 0
+
+
+def test_units_of_values_do_not_matter():
+    X, y, C = situation()
+    one = step(X, y, C, failures=1)
+    other = step(X, 2.0**30 * y, C, failures=1)
+    np.testing.assert_allclose(other.point, one.point, atol=1e-6)
+
+
+def test_more_failures_more_caution():
+    X, y, C = situation(n=6)
+    lengths = [step(X, y, C, failures=f).lowest for f in (1, 3, 7)]
+    assert lengths[0] <= lengths[1] <= lengths[2] <= 0
+
+
+@pytest.mark.parametrize("target", [None, np.inf])
+def test_what_is_inactive_does_not_move(target):
+    X, y, C = situation()
+    resting = np.array([[True, False]])
+    everything, nothing = np.ones(2, bool), np.zeros(2)
+    rounding = Rounding(2, lambda A: A, everything, everything, nothing, lambda A: resting.repeat(len(A), 0))
+    taken = step(X, y, C, target=target, rounding=rounding)
+    assert taken.point[1] == X[0, 1]
+    assert taken.point[0] != X[0, 0]

@@ -1,0 +1,579 @@
+"""NoiseEstimate: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dale
+from dale.acquisition.noisy import std_reduction, with_std_reduction
+from dale.errors import SpaceExhausted
+from dale.history.history import History
+from dale.history.noise import MODELLED, NoiseEstimate, lowest_posterior_mean
+from dale.history.reason import Reason, Source
+from dale.history.trial import Trial, TrialState
+from dale.methods.default.replicate import FAILURES_BEFORE_REPLICATE, HAIR, propose_replicate, without_replicate
+from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.space.allowed_set import AllowedSet
+from dale_bench.functions import get
+from hostile import FLAT, bowl
+
+BRANIN, HART6 = get("branin"), get("hart6")
+SPREAD = {"branin": 50.4, "hart6": 0.367}  # standard deviation of the values over the box
+
+
+def told(X, y, *, noise="auto", each=None):
+    """A run of which this is known: points (n, d) of the cube, their values, and the noise of each if there is one."""
+    X = np.asarray(X, dtype=float)
+    optimizer = dale.Optimizer([(0.0, 1.0)] * X.shape[1], seed=0, noise=noise)
+    for i, (x, value) in enumerate(zip(X, y, strict=True)):
+        optimizer.add(x, value, noise=None if each is None else each[i])
+    return optimizer
+
+
+def history(*args, **kwargs):
+    return told(*args, **kwargs)._ledger.history()
+
+
+def noisy(fun, level, seed):
+    rng = np.random.default_rng(seed)
+    return lambda x: fun(x) + level * rng.standard_normal()
+
+
+def repeats(result):
+    """Trials that were made to see whether values are noisy."""
+    return [t for t in result.history if t.reason.source is Source.REPLICATE]
+
+
+@pytest.fixture
+def smooth():
+    """30 points of the square and the values of a smooth function there."""
+    X = np.random.default_rng(1).random((30, 2))
+    return X, np.array([bowl(x) for x in X])
+
+
+class TestAsLearnt:
+    @pytest.fixture
+    def posterior(self):
+        rng = np.random.default_rng(0)
+        X = rng.random((12, 3))
+        return GaussianProcess.fit(SquaredExponential(0.4), X, rng.normal(size=12), Prior(0.1, 1.5), 0.05)
+
+    @pytest.mark.parametrize("error", [0.0, 0.01, 0.3, 5.0])
+    def test_against_differences(self, posterior, error):
+        A, h = np.random.default_rng(1).random((6, 3)), 1e-4
+        beliefs = with_std_reduction(posterior.derivatives(A), error)
+        before = posterior.derivatives(A)
+
+        def t(B):
+            return std_reduction(posterior.predict(B).std, error)
+
+        np.testing.assert_allclose(beliefs.std, t(A), rtol=1e-9)
+        for i, e in enumerate(np.eye(3) * h):
+            np.testing.assert_allclose(
+                beliefs.std_gradient[:, i], (t(A + e) - t(A - e)) / (2 * h), rtol=1e-5, atol=1e-6
+            )
+            for j, f in enumerate(np.eye(3) * h):
+                second = (t(A + e + f) - t(A + e - f) - t(A - e + f) + t(A - e - f)) / (4 * h * h)
+                np.testing.assert_allclose(beliefs.std_hessian[:, i, j], second, rtol=1e-4, atol=1e-4)
+        for name in ("mean", "mean_gradient", "mean_hessian"):
+            np.testing.assert_array_equal(getattr(beliefs, name), getattr(before, name))
+
+    def test_it_is_how_far_one_more_evaluation_moves_the_mean(self, posterior):
+        """The mean at x after a value there that is one standard deviation of such values above what was predicted."""
+        x, error = np.array([[0.3, 0.6, 0.2]]), 0.4
+        mean, std = posterior.predict(x)
+        X = np.vstack([posterior.points, x])
+        y = np.append(posterior.values, mean + math.sqrt(std[0] ** 2 + error**2))
+        noise = np.append(np.full(12, 0.05), error**2 / posterior.prior.variance)
+        after = GaussianProcess.fit(posterior.kernel, X, y, posterior.prior, noise)
+        assert after.predict(x).mean[0] - mean[0] == pytest.approx(std_reduction(std, error)[0], rel=1e-6)
+
+    def test_where_all_is_known_there_is_nothing_to_learn(self):
+        assert std_reduction(np.array([0.0, 0.0, 1e-200, 1e-3]), 0.0).tolist() == [0.0, 0.0, 0.0, 1e-3]
+        assert std_reduction(np.array([0.0]), 0.5).tolist() == [0.0]
+
+
+class TestTold:
+    def test_for_all(self, smooth):
+        noise = NoiseEstimate.of(history(*smooth, noise=0.2))
+        assert (noise.level, noise.modelled) == (0.2, True)
+        assert noise.known.tolist() == [0.2] * 30
+
+    def test_none(self, smooth):
+        """Told to have none, they have none, whatever the values say."""
+        X, y = smooth
+        noise = NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y + 1), noise=0))
+        assert (noise.level, noise.known, noise.modelled) == (0.0, None, False)
+
+    def test_one_for_each(self, smooth):
+        each = np.linspace(0.1, 0.3, 30)
+        noise = NoiseEstimate.of(history(*smooth, each=each))
+        assert noise.level == pytest.approx(0.2)
+        assert noise.known.tolist() == each.tolist()
+
+    def test_for_some(self, smooth):
+        """The others are as noisy as those are."""
+        noise = NoiseEstimate.of(history(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27))
+        assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
+
+    def test_for_some_beside_what_holds_for_all(self, smooth):
+        noise = NoiseEstimate.of(history(*smooth, noise=0.5, each=[0.1] + [None] * 29))
+        assert noise.known.tolist() == [0.1] + [0.5] * 29
+
+    @pytest.mark.parametrize("exact", [1, 20, 29])
+    def test_exact_for_some(self, smooth, exact):
+        """What is not exact is noise, though it be a single value."""
+        noise = NoiseEstimate.of(history(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)))
+        assert (noise.level, noise.modelled) == (0.3, True)
+        assert noise.known.tolist() == [0.0] * exact + [0.3] * (30 - exact)
+
+    def test_too_little_to_be_modelled(self, smooth):
+        X, y = smooth
+        little, enough = 0.9 * MODELLED * np.std(y), 1.1 * MODELLED * np.std(y)
+        for level, modelled in ((little, False), (enough, True)):
+            noise = NoiseEstimate.of(history(X, y, noise=level))
+            assert (noise.level, noise.modelled) == (pytest.approx(level), modelled)
+        best = told(X, y, noise=little).best
+        assert best.value == min(y)
+        assert told(X, y, noise=little).result().noise == little
+
+    def test_of_equal_values(self):
+        """A plateau under noise is all noise."""
+        optimizer = told(np.random.default_rng(0).random((6, 2)), np.ones(6), noise=0.1)
+        assert optimizer.best_value == pytest.approx(1.0)
+        assert optimizer.result().noise == pytest.approx(0.1)
+        assert optimizer.ask().reason.source is Source.GLOBAL
+
+    @pytest.mark.parametrize("level", [1e-300, 1e-30, 1e30, 1e300])
+    def test_of_any_size(self, smooth, level):
+        optimizer = told(*smooth, noise=level)
+        assert min(smooth[1]) - 1 <= optimizer.best_value <= max(smooth[1])
+        optimizer.ask()
+
+    @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
+    def test_what_is_none_is_refused(self, bad):
+        optimizer = dale.Optimizer([(0, 1)], seed=0)
+        with pytest.raises(ValueError, match="at least 0"):
+            optimizer.add([0.5], 1.0, noise=bad)
+        with pytest.raises(ValueError, match="at least 0"):
+            dale.Optimizer([(0, 1)], noise=bad)
+        assert optimizer.history == ()
+
+    @pytest.mark.parametrize("bad", [True, "much", "0.1", [0.1], 1j])
+    def test_what_is_no_number_is_refused(self, bad):
+        with pytest.raises((TypeError, ValueError), match="noise must be"):
+            dale.Optimizer([(0, 1)], noise=bad)
+
+    def test_with_the_value(self):
+        """An objective may return it."""
+        result = dale.minimize(lambda x: dale.Evaluation(bowl(x), noise=0.1), [(0, 1)] * 2, budget=8, seed=0)
+        assert [t.noise for t in result.history] == [0.1] * 8
+        assert result.noise == pytest.approx(0.1)
+
+
+class TestProved:
+    def test_by_one_point_with_two_values(self, smooth):
+        X, y = smooth
+        noise = NoiseEstimate.of(history(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)))
+        assert noise.level == pytest.approx(0.3 / math.sqrt(2))
+        assert (noise.known, noise.modelled) == (None, True)
+
+    def test_by_many_of_them(self, smooth):
+        """The standard deviation of the error in one value."""
+        X, y = smooth
+        rng = np.random.default_rng(0)
+        X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
+        assert NoiseEstimate.of(history(X, y)).level == pytest.approx(0.2, rel=0.1)
+
+    def test_by_points_a_hair_apart(self, smooth):
+        X, y = smooth
+        assert NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([HAIR, 0])]), np.append(y, y[0] + 0.3))).modelled
+
+    def test_not_by_equal_values(self, smooth):
+        X, y = smooth
+        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y))).level == 0
+
+    def test_not_by_rounding_errors(self, smooth):
+        X, y = smooth
+        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y * (1 + 4e-16)))).level == 0
+
+    @pytest.mark.parametrize("distance", [1e-9, HAIR, 1e-8])
+    def test_not_by_neighbours_on_a_steep_slope(self, distance):
+        """Ten times as steep as anything seen between the others."""
+        X = np.random.default_rng(0).random((30, 1))
+        wall = np.array([[0.5], [0.5 + distance]])
+        y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
+        assert NoiseEstimate.of(history(np.vstack([X, wall]), y)).level == 0
+
+    @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
+    def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
+        X, y = smooth
+        X[0] = [0.4, 0.4]
+        assert (
+            NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0))).level
+            == 0
+        )
+
+    def test_not_by_an_absurd_value(self):
+        """Values far beyond all others are not looked at, so an outlier at a repeated point is no noise."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for x in np.random.default_rng(0).random((12, 2)):
+            optimizer.add(x, bowl(x))
+        optimizer.add(optimizer.best.x, 1e12)
+        assert optimizer.result().noise == 0
+        assert optimizer.best.value == min(t.value for t in optimizer.history)
+
+    def test_by_few(self):
+        assert NoiseEstimate.of(history([[0.5]], [1.0])).level == 0
+        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 1.0])).level == 0
+        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 3.0])).level == pytest.approx(math.sqrt(2))
+
+    @pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-12, 1e155, 1e300])
+    @pytest.mark.parametrize("shift", [0.0, 3.0])
+    def test_in_any_unit(self, smooth, scale, shift):
+        X, y = smooth
+        X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3) + shift
+        plain, scaled = NoiseEstimate.of(history(X, y)), NoiseEstimate.of(history(X, scale * y))
+        assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
+        assert scaled.modelled
+        best, fun, error = lowest_posterior_mean(history(X, scale * y), scaled, 768)
+        expected = lowest_posterior_mean(history(X, y), plain, 768)
+        assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+    @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
+    def test_extreme_values(self, smooth, extreme):
+        X, y = smooth
+        y = np.where(np.arange(30) % 2, y * 0.0, extreme)
+        assert NoiseEstimate.of(history(X, y)).level == 0
+        optimizer = told(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
+        assert 0 <= optimizer.result().noise < math.inf
+        optimizer.ask()
+
+
+class TestProbe:
+    @pytest.fixture
+    def suspicious(self, smooth):
+        return told(*smooth)
+
+    def test_a_hair_beside_the_best(self, suspicious):
+        seen = suspicious._ledger.history()
+        best = int(np.argmin(seen.y))
+        proposal = propose_replicate(seen, best, FAILURES_BEFORE_REPLICATE)
+        assert proposal.reason.source is Source.REPLICATE
+        assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(HAIR)
+        assert "noisy" in str(proposal.reason)
+
+    def test_not_without_suspicion(self, suspicious):
+        assert propose_replicate(suspicious._ledger.history(), 0, FAILURES_BEFORE_REPLICATE - 1) is None
+
+    @pytest.mark.parametrize("noise", [0.0, 0.3])
+    def test_not_where_noise_was_told(self, smooth, noise):
+        assert propose_replicate(history(*smooth, noise=noise), 0, 100) is None
+        assert propose_replicate(history(*smooth, each=[noise] + [None] * 29), 0, 100) is None
+
+    @pytest.mark.parametrize("corner", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
+    def test_within_the_cube(self, corner):
+        X = np.vstack([corner, np.random.default_rng(0).random((5, 2))])
+        point = propose_replicate(history(X, np.arange(6.0)), 0, FAILURES_BEFORE_REPLICATE).point
+        assert ((point >= 0) & (point <= 1)).all()
+        assert np.max(np.abs(point - corner)) == pytest.approx(HAIR)
+
+    def test_along_what_moves_freely(self):
+        space = {"n": dale.Int(0, 9), "x": (0.0, 1.0), "c": dale.Choice(["u", "v", "w"])}
+        optimizer = dale.Optimizer(space, seed=0)
+        optimizer.add({"n": 3, "x": 0.25, "c": "v"}, 1.0)
+        params = optimizer.space.decode(
+            propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
+        )
+        assert params == {"n": 3, "x": pytest.approx(0.25 + HAIR, abs=1e-12), "c": "v"}
+
+    def test_not_along_what_is_inactive_at_the_best(self):
+        space = dale.Space(a=dale.Float(0, 1).when(kind="bent"), b=(0, 1), kind=dale.Choice(["plain", "bent"]))
+        optimizer = dale.Optimizer(space, seed=0)
+        for i in range(6):
+            optimizer.add({"b": 0.1 * i, "kind": "plain"}, i)
+        point = propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
+        assert 0 < optimizer.space.decode(point)["b"] < 1e-8
+
+    @pytest.mark.parametrize(
+        "allowed", [lambda A: A[:, 0] <= 0.3, lambda A: np.abs(A[:, 0] - 0.3) < 1e-9], ids=["a half", "a line"]
+    )
+    def test_where_constraints_allow_it(self, allowed):
+        """Up along the first coordinate leads out of both, down out of the second."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        optimizer.add([0.3, 0.2], 1.0)
+        seen = optimizer._ledger.history()
+        inputs = AllowedSet(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), seen.X)
+        point = propose_replicate(replace(seen, inputs=inputs), 0, FAILURES_BEFORE_REPLICATE).point
+        assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(HAIR)
+        assert allowed(point[None, :])[0]
+
+    def test_nowhere_where_nothing_does(self):
+        optimizer = dale.Optimizer({"n": dale.Int(0, 9), "c": dale.Choice(["u", "v", "w"])}, seed=0)
+        optimizer.add({"n": 3, "c": "v"}, 1.0)
+        assert propose_replicate(optimizer._ledger.history(), 0, 100) is None
+
+    @pytest.mark.parametrize("outcome", ["pending", "failed", "told the same"])
+    def test_once_in_a_run(self, outcome):
+        """A probe that is still out, or has failed, leads to no other."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        found = 0
+        for _ in range(45):
+            trial = optimizer.ask()
+            if trial.reason.source is not Source.REPLICATE or outcome == "told the same":
+                optimizer.tell(trial, FLAT["stairs"](trial.x))
+            elif outcome == "failed":
+                optimizer.fail(trial)
+            found += trial.reason.source is Source.REPLICATE
+        assert found == 1
+        assert optimizer.result().noise == 0
+
+
+SMOOTH = {
+    "bowl": (bowl, [(0.0, 1.0)] * 3, 40),
+    "branin": (BRANIN.fun, BRANIN.bounds, 50),
+    "hart6": (HART6.fun, HART6.bounds, 50),
+    "rosenbrock": (lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2, [(-2.0, 2.0)] * 2, 50),
+}
+RUGGED = {
+    "step": (FLAT["step"], [(0.0, 1.0)] * 2, 40),
+    "stairs": (FLAT["stairs"], [(0.0, 1.0)] * 2, 40),
+    "rastrigin": (lambda x: float(np.sum(x**2 - 10 * np.cos(2 * np.pi * x) + 10)), [(-5.0, 4.0)] * 2, 50),
+    "ripples": (lambda x: float(np.sum(np.sin(300 * x)) + np.sum(x)), [(0.0, 1.0)] * 2, 50),
+    "cliff at the minimum": (lambda x: float(x[0] + x[1]) if x[0] + 0.7 * x[1] > 0.43 else 3.0, [(0.0, 1.0)] * 2, 50),
+    "cusp": (lambda x: float(np.sum(np.abs(x - 0.37) ** 0.2)), [(0.0, 1.0)] * 2, 50),
+}
+
+
+@pytest.mark.parametrize("name", [*SMOOTH, *RUGGED])
+def test_a_function_without_noise_has_none(name):
+    """However rugged; it costs one evaluation at most, and the best is the lowest value."""
+    fun, bounds, budget = {**SMOOTH, **RUGGED}[name]
+    for seed in range(2):
+        result = dale.minimize(fun, bounds, budget=budget, seed=seed)
+        assert len(repeats(result)) <= 1
+        assert result.noise == 0
+        assert result.fun == min(result.func_vals)
+        assert "noise" not in str(result)
+
+
+class TestTheBest:
+    """The observation where the mean is least, and what is believed of it."""
+
+    def test_not_the_luckiest(self):
+        X = np.linspace(0, 1, 21)[:, None]
+        y = (X[:, 0] - 0.3) ** 2 + 0.02 * (-1.0) ** np.arange(21)
+        y[18] = -0.1  # at 0.9, where its neighbours are at 0.36
+        optimizer = told(X, y, noise=0.2)
+        assert optimizer.best.x[0] == pytest.approx(0.3, abs=0.11)
+        assert optimizer.best.value != min(y)
+        assert optimizer.best_value == pytest.approx(0.0, abs=0.1)
+        result = optimizer.result()
+        assert result.x.tolist() == optimizer.best.x.tolist()
+        assert result.fun == optimizer.best_value
+        assert result.noise == pytest.approx(0.2)
+        assert "(values have noise of 0.2)" in str(result)
+        assert result.func_vals.tolist() == y.tolist()
+        assert told(X, y, noise=0).best.value == -0.1
+
+    def test_the_mean_of_a_point_that_was_repeated(self):
+        """Fifty values at each of two points, and the luckiest at the worse one."""
+        errors = np.random.default_rng(0).standard_normal(50)
+        y = np.append(1.0 + errors - np.mean(errors), 2.0 + errors - np.mean(errors))
+        y[99] = min(y) - 1
+        optimizer = told(np.repeat([[0.2], [0.8]], 50, axis=0), y)
+        assert optimizer.best.x.tolist() == [0.2]
+        assert optimizer.best_value == pytest.approx(1.0, abs=0.2)
+        assert optimizer.result().noise == pytest.approx(1.0, rel=0.25)
+
+    def test_of_more_observations_than_are_fitted(self):
+        rng = np.random.default_rng(0)
+        X = rng.random((400, 2))
+        y = np.array([bowl(x) for x in X]) + 0.1 * rng.standard_normal(400)
+        optimizer = told(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.1))
+        assert bowl(optimizer.best.x) < 0.02
+        assert optimizer.result().noise == pytest.approx(0.1, rel=0.3)
+
+    def test_nothing_has_converged(self):
+        """Not even where noise is too small to be modelled; without it the same values show a minimum."""
+        X = np.random.default_rng(0).random((40, 2))
+        y = np.sum((X - 0.4) ** 2, axis=1)
+        assert any(m.converged for m in told(np.vstack([X, [[0.4, 0.4]]]), np.append(y, 0.0)).result().local_minima)
+        for noise in (1e-9, 1e-3):
+            minima = told(np.vstack([X, [[0.4, 0.4]]]), np.append(y, 0.0), noise=noise).result().local_minima
+            assert minima
+            assert not any(m.converged for m in minima)
+
+
+SEEDS = {"branin": range(8), "hart6": range(4)}
+BUDGET = {"branin": 50, "hart6": 60}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0.05, 0.2])
+@pytest.mark.parametrize("function", [BRANIN, HART6], ids=lambda f: f.name)
+def test_noise_is_found_and_pays(function, part):
+    """Noise of 5 and 20 % of the std: found within the budget, to a factor of 2, and the best is truly better."""
+    level, budget = part * SPREAD[function.name], BUDGET[function.name]
+    regrets = {"auto": [], 0: []}
+    for seed in SEEDS[function.name]:
+        for noise, regret in regrets.items():
+            result = dale.minimize(
+                noisy(function.fun, level, seed), function.bounds, budget=budget, seed=seed, noise=noise
+            )
+            regret.append(function.fun(result.x) - function.minimum)
+            assert not any(m.converged for m in result.local_minima) or noise == 0
+            if noise == "auto":
+                assert level / 2 < result.noise < 2 * level, seed
+                assert len(repeats(result)) == 1
+            else:
+                assert result.noise == 0
+                assert result.fun == min(result.func_vals)
+    assert np.median(regrets["auto"]) < np.median(regrets[0]), regrets
+
+
+def asked(optimizer, fun, n):
+    """The optimizer after so many evaluations more."""
+    for _ in range(n):
+        trial = optimizer.ask()
+        optimizer.tell(trial, fun(trial.params))
+    return optimizer
+
+
+class TestRuns:
+    def test_points_of_a_finite_space_are_repeated(self):
+        """It is not exhausted, for there is more to learn; the best is the best in truth."""
+        space = {"n": dale.Int(0, 5)}
+        fun = noisy(lambda p: 0.3 * abs(p["n"] - 4), 0.3, 0)
+        result = dale.minimize(fun, space, budget=30, seed=0, noise=0.3)
+        assert (result.status, result.nfev) == (0, 30)
+        assert result.params == {"n": 4}
+        counts = np.bincount([t.params["n"] for t in result.history], minlength=6)
+        assert np.argmax(counts) == 4
+        assert dale.minimize(fun, space, budget=30, seed=0, noise=0).status == 4
+
+    def test_little_noise_exhausts_a_finite_space(self):
+        """Noise that is not modelled teaches nothing by repeating."""
+        result = dale.minimize(lambda p: p["n"] ** 2, {"n": dale.Int(0, 5)}, budget=30, seed=0, noise=1e-9)
+        assert (result.status, result.nfev) == (4, 6)
+
+    def test_no_point_of_a_finite_space_is_out_twice(self):
+        optimizer = asked(dale.Optimizer({"n": dale.Int(0, 3)}, seed=0, noise=0.5), lambda p: float(p["n"]), 6)
+        trials = optimizer.ask(8)
+        assert sorted(t.params["n"] for t in trials) == [0, 1, 2, 3]
+        with pytest.raises(SpaceExhausted):
+            optimizer.ask()
+        optimizer.tell(trials[0], 1.0)
+        assert optimizer.ask().params == trials[0].params
+
+    def test_a_batch_spreads(self):
+        optimizer = asked(dale.Optimizer([(0, 1)] * 2, seed=0, noise=0.1), noisy(bowl, 0.1, 0), 12)
+        X = np.array([t.unit_x for t in optimizer.ask(8)])
+        distances = np.max(np.abs(X[:, None] - X), axis=2)[np.triu_indices(8, 1)]
+        assert np.min(distances) > 1e-6
+
+    def test_the_same_history_leads_to_the_same_proposal(self):
+        """Whatever the order in which values were told, and after a copy."""
+        runs = [dale.Optimizer([(0, 1)] * 2, seed=3, noise=0.2) for _ in range(2)]
+        errors = np.random.default_rng(0).standard_normal(24)
+        for _ in range(3):
+            batches = [optimizer.ask(8) for optimizer in runs]
+            for optimizer, trials, order in zip(runs, batches, (1, -1), strict=True):
+                for t in trials[::order]:
+                    optimizer.tell(t, bowl(t.x) + 0.2 * errors[t.id])
+                    assert optimizer.best is not None  # a look changes nothing
+        points, again = ([t.x.tolist() for t in optimizer.history] for optimizer in runs)
+        assert points == again
+        assert runs[0].ask().x.tolist() == runs[1].ask().x.tolist()
+        assert runs[0].best_value == runs[1].best_value
+
+    @pytest.mark.parametrize(("scale", "shift"), [(2.0**-900, 0.0), (2.0**900, 0.0), (1e-12, 0.0), (370.0, 1e4)])
+    def test_the_unit_of_the_values_does_not_matter(self, scale, shift):
+        def points(a, b):
+            fun = noisy(bowl, 0.2, 5)
+            optimizer = dale.Optimizer([(0, 1)] * 2, seed=1, noise=0.2 * a)
+            return np.array([t.unit_x for t in asked(optimizer, lambda x: a * fun(x) + b, 20).history])
+
+        np.testing.assert_allclose(points(scale, shift), points(1.0, 0.0), atol=1e-6)
+
+    def test_failed_evaluations(self):
+        """A third of the square fails, the least mean lies beside it."""
+
+        def fun(x):
+            if x[0] > 0.65:
+                raise RuntimeError("the solver diverged")
+            return (x[0] - 0.6) ** 2 + (x[1] - 0.5) ** 2
+
+        result = dale.minimize(noisy(fun, 0.05, 0), [(0, 1)] * 2, budget=40, seed=0, noise=0.05)
+        failed = [t for t in result.history if t.state is TrialState.FAILED]
+        assert 0 < len(failed) < 15
+        assert fun(result.x) < 0.02
+
+    def test_mixed_spaces(self):
+        space = {"x": (0.0, 1.0), "n": dale.Int(0, 10), "c": dale.Choice(["u", "v", "w"])}
+
+        def fun(p):
+            middle, floor = {"u": (0.2, 0.6), "v": (0.7, 0.4), "w": (0.5, 0.0)}[p["c"]]
+            return 4 * (p["x"] - middle) ** 2 + 0.05 * (p["n"] - 8 * p["x"]) ** 2 + floor
+
+        result = dale.minimize(noisy(fun, 0.1, 0), space, budget=50, seed=0, noise=0.1)
+        assert result.params["c"] == "w"
+        assert fun(result.params) < 0.2
+        assert all(type(t.params["n"]) is int for t in result.history)
+
+    def test_a_target_is_reached_by_what_is_believed(self):
+        """Of values below it there are many; that they are luck is known."""
+        fun = noisy(bowl, 0.5, 0)
+        result = dale.minimize(fun, [(0, 1)] * 2, budget=25, seed=0, noise=0.5, target=-0.4)
+        assert min(result.func_vals) < -0.4
+        assert (result.status, result.nfev) == (0, 25)
+        result = dale.minimize(noisy(bowl, 0.02, 0), [(0, 1)] * 2, budget=40, seed=0, noise=0.02, target=0.05)
+        assert result.status == 1
+        assert result.fun <= 0.05
+        assert bowl(result.x) < 0.1
+
+    def test_evaluations_gather_around_the_least_mean(self):
+        """Half of the later ones, while one in twenty would by chance."""
+        result = dale.minimize(noisy(bowl, 0.1, 0), [(0, 1)] * 2, budget=50, seed=0, noise=0.1)
+        late = np.array([t.x for t in result.history[25:]])
+        assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
+        assert all(t.reason.source in (Source.INITIAL_DESIGN, Source.GLOBAL) for t in result.history)
+        assert all("global model: predicted" in str(t.reason) for t in result.history[3:])
+
+
+class TestWithoutProbe:
+    """A second look that proved nothing is not seen by the models."""
+
+    def trials(self, value):
+        X = np.random.default_rng(0).random((4, 2))
+        looks = [(*X, X[0] + HAIR), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPLICATE)]
+        return [
+            Trial(i, x, x, x, Reason(source), TrialState.COMPLETE, y)
+            for i, (x, y, source) in enumerate(zip(*looks, strict=True))
+        ]
+
+    def test_it_is_left_out(self):
+        history = History.of(self.trials(1.0 + 1e-12), 2)
+        left = without_replicate(history)
+        assert left.ids.tolist() == [0, 1, 2, 3]
+        assert len(left.X) == len(left.y) == len(left.noise) == len(left.constraints) == 4
+
+    def test_but_not_where_it_is_the_best(self):
+        history = History.of(self.trials(1.0 - 1e-12), 2)
+        assert without_replicate(history) is history
+
+    def test_a_function_of_steps_loses_no_more_than_the_evaluation(self):
+        """Its second look says that there is no gradient; half of the seeds were a decade behind for it."""
+        regrets = []
+        for seed in (0, 1):
+            f = get("step:moved:rotated", seed)
+            optimizer = dale.Optimizer([(0.0, 1.0)] * f.dimension, seed=seed)
+            for _ in range(30):
+                trial = optimizer.ask()
+                optimizer.tell(trial, float(f.true(f.lower + (f.upper - f.lower) * trial.x)))
+            assert any(t.reason.source is Source.REPLICATE for t in optimizer.history)
+            regrets.append(optimizer.best.value - f.minimum)
+        assert max(regrets) < 1e-5

@@ -1,0 +1,143 @@
+"""Alg. 2 decision by decision, on a context whose promises are given."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.floor import length_scale_floor
+from dale.models.gaussian_process import GaussianProcess
+from dale.models.kernels.squared_exponential import SquaredExponential
+
+X = np.array([[0.1, 0.2], [0.7, 0.4], [0.4, 0.9]])
+Y = np.array([1.0, -1.0, 0.3])
+
+
+@dataclass
+class Given:
+    """A context where the log acquisition depends on the length-scale alone, as told."""
+
+    previous: float | None
+    promises: object  # length-scale -> log acquisition
+    n: int = 50
+    dimension: int = 2
+    asked: list = field(default_factory=list)
+
+    def posterior(self, length_scale):
+        return GaussianProcess.fit(SquaredExponential(length_scale), X, Y)
+
+    def promise(self, posterior):
+        self.asked.append(posterior)
+        return self.promises(posterior.kernel.length_scale)
+
+
+def given_two(new, old, previous=1.0, **more):
+    return Given(previous, lambda l: new if l < previous else old, **more)
+
+
+LOG_THRESHOLD = math.log(1.5)
+
+
+def test_cools_when_the_half_promises_substantially_more():
+    decision = AlphaRatio().choose(given_two(-2.0 + LOG_THRESHOLD + 1e-9, -2.0))
+    assert (decision.length_scale, decision.cooled) == (0.5, True)
+    assert decision.log_alpha_ratio == pytest.approx(LOG_THRESHOLD + 1e-9)
+
+
+@pytest.mark.parametrize("more", [LOG_THRESHOLD, LOG_THRESHOLD - 1e-9, 0.1, 0.0, -5.0])
+def test_keeps_when_it_does_not(more):
+    decision = AlphaRatio().choose(given_two(more, 0.0))
+    assert (decision.length_scale, decision.cooled) == (1.0, False)
+    assert decision.log_alpha_ratio == pytest.approx(more)
+
+
+def test_the_ratio_has_no_unit():
+    """At acquisitions of 1e-300 000 a quotient would be 0 / 0."""
+    decision = AlphaRatio().choose(given_two(-690_000.0, -690_001.0))
+    assert decision.cooled
+    assert decision.log_alpha_ratio == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "ratio", "cooled"),
+    [
+        (-math.inf, -math.inf, None, False),  # nothing is promised at all
+        (-900.0, -math.inf, math.inf, True),  # only the smaller one promises something
+        (-math.inf, -900.0, -math.inf, False),  # only the larger one does
+    ],
+)
+def test_without_a_promise(new, old, ratio, cooled):
+    decision = AlphaRatio().choose(given_two(new, old))
+    assert (decision.log_alpha_ratio, decision.cooled) == (ratio, cooled)
+
+
+def test_starts_at_the_side_of_the_cube():
+    assert AlphaRatio().choose(Given(None, lambda l: 0.0)).length_scale == 1.0
+    assert AlphaRatio(initial=0.4).choose(Given(None, lambda l: 0.0)).length_scale == 0.4
+    assert AlphaRatio().choose(Given(None, lambda l: -l * 99)).length_scale == 0.5
+
+
+def test_the_floor_stops_the_halving():
+    floor = length_scale_floor(50, 2)
+    decision = AlphaRatio().choose(given_two(9.0, 0.0, previous=1.5 * floor))
+    assert (decision.length_scale, decision.cooled) == (floor, True)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_a_cool_down_never_heats(factor):
+    """At the floor or below it (it was higher when there were fewer observations) there is no candidate."""
+    previous = factor * length_scale_floor(50, 2)
+    context = Given(previous, lambda l: 9.0)
+    decision = AlphaRatio().choose(context)
+    assert (decision.length_scale, decision.cooled, decision.log_alpha_ratio) == (previous, False, None)
+    assert context.asked == []
+
+
+def test_settings():
+    assert AlphaRatio(threshold=3.0).choose(given_two(1.0, 0.0)).cooled is False
+    assert AlphaRatio(threshold=2.0).choose(given_two(1.0, 0.0)).cooled is True
+    higher = AlphaRatio(min_correlation=0.9).choose(given_two(9.0, 0.0, previous=0.4))
+    assert higher.length_scale == pytest.approx(length_scale_floor(50, 2, 0.9))
+
+
+def test_both_sides_share_the_old_mean_and_variance():
+    """And after the decision the model has its own."""
+    context = given_two(9.0, 0.0, previous=0.6)
+    decision = AlphaRatio().choose(context)
+    old = context.posterior(0.6)
+    assert [p.kernel.length_scale for p in context.asked] == [0.3, 0.6]
+    assert [p.prior for p in context.asked] == [old.prior, old.prior]
+    assert decision.posterior.prior == context.posterior(0.3).prior != old.prior
+    kept = AlphaRatio().choose(given_two(0.0, 0.0, previous=0.6))
+    assert kept.posterior.prior == old.prior
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    d=st.integers(1, 6),
+    start=st.floats(1e-3, 10.0),
+    seed=st.integers(0, 2**32),
+    keenness=st.sampled_from([0.2, 0.9, 1.0]),
+)
+def test_never_below_the_floor_unless_started_there(d, start, seed, keenness):
+    """Any sequence of promises: it never rises, never falls by more than half, and stays above the floor of its n."""
+    rng = np.random.default_rng(seed)
+    l, policy = None, AlphaRatio(initial=start)
+    for n in range(1, 60):
+        new, old = (5.0, 0.0) if rng.random() < keenness else rng.choice([-math.inf, -3.0, 0.0, 0.4, 0.5], 2)
+        previous = l if l is not None else start
+        decision = policy.choose(Given(l, lambda s, p=previous, a=new, b=old: a if s < p else b, n=n, dimension=d))
+        floor = length_scale_floor(n, d)
+        assert previous / 2 <= decision.length_scale <= previous
+        assert decision.length_scale >= min(previous, floor)
+        assert decision.cooled == (decision.length_scale < previous)
+        assert decision.posterior.kernel.length_scale == decision.length_scale
+        candidate = max(previous / 2, reference.length_scale_floor(n, d, 0.2))
+        expected = reference.alpha_ratio_step(old, new, previous, candidate)
+        assert decision.length_scale == pytest.approx(expected, rel=1e-12)
+        l = decision.length_scale

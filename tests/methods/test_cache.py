@@ -1,0 +1,57 @@
+"""Cache: one thing of each kind, and its own for each run."""
+
+import numpy as np
+
+import dale
+from dale.history.reason import Reason, Source
+from dale.methods.base import Cache, Proposal
+from dale.methods.default.trust_region import RegionReplay
+
+
+class Notes:
+    def __init__(self):
+        self.lines = []
+
+
+class OtherNotes(Notes):
+    """Another kind, though it is one of the first."""
+
+
+def test_one_of_each_kind():
+    cache = Cache()
+    notes = cache.of(Notes)
+    notes.lines.append("first")
+    assert type(notes) is Notes
+    assert cache.of(Notes) is notes
+    assert cache.of(OtherNotes) is not notes
+    assert type(cache.of(OtherNotes)) is OtherNotes
+    assert cache.of(OtherNotes).lines == []
+    assert isinstance(cache.of(RegionReplay), RegionReplay)
+
+
+def test_memories_are_apart():
+    assert Cache().of(Notes) is not Cache().of(Notes)
+
+
+class Onlooker:
+    """A method that notes how many trials it was shown, and shows us its notes."""
+
+    def __init__(self):
+        self.notes = []
+
+    def propose(self, history, seed, cache):
+        self.notes.append(cache.of(Notes))
+        cache.of(Notes).lines.append(len(history.trials))
+        return Proposal(np.full(2, 0.1 * len(history.trials)), Reason(Source.GLOBAL))
+
+
+def test_each_run_has_a_memory_of_its_own_and_keeps_it():
+    """Even if two runs share a method: a method is settings."""
+    method = Onlooker()
+    one, two = (dale.Optimizer([(0, 1)] * 2, seed=0, method=method) for _ in range(2))
+    for optimizer in (one, two, one):
+        optimizer.ask()
+    first, second, third = method.notes
+    assert first is third
+    assert first is not second
+    assert (first.lines, second.lines) == ([0, 1], [0])

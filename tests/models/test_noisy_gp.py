@@ -1,0 +1,192 @@
+"""Length-scale, signal and noise of noisy values against dense formulas, and what they find in simulated ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+import reference
+from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.noisy_gp import LEAST_VARIANCE, LENGTH_SCALES, LIKELY, RATIOS, SIGNALS, WIDTH, fit_noise, losses
+
+
+def drawn(seed, n, d, l=0.3, noise=0.1):
+    """A draw from the model: points, values of variance 1 or so with errors, and their standard deviations."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    smooth = np.linalg.cholesky(reference.k_se(X, X, l) + 1e-9 * np.eye(n)) @ rng.normal(size=n)
+    errors = np.broadcast_to(noise, n)
+    return X, smooth + errors * rng.normal(size=n), errors
+
+
+def log_prior(l, d):
+    return -((math.log(l / (LIKELY * math.sqrt(d))) / WIDTH) ** 2) / 2
+
+
+def oracle(X, y, variances=None):
+    """Log evidence and prior of each cell of the grid, (length-scales, ratios or signals)."""
+    d = X.shape[1]
+    table = []
+    for l in math.sqrt(d) * np.array(LENGTH_SCALES):
+        K = reference.k_se(X, X, l)
+        if variances is None:
+            row = [reference.noisy_log_evidence(K, y, eta) for eta in RATIOS]
+        else:
+            row = [reference.known_noise_log_evidence(K, y, s2, variances) for s2 in SIGNALS]
+        table.append(np.array(row) + log_prior(l, d))
+    return np.array(table)
+
+
+def ours(X, y, variances=None):
+    """The same as the code computes it, but for a constant."""
+    d = X.shape[1]
+    known = variances is not None
+    shape, eta = (variances, 1 / np.array(SIGNALS)) if known else (np.ones(len(y)), np.array(RATIOS))
+    return np.array(
+        [
+            log_prior(l, d) - losses(SquaredExponential(l)(X, X), y, shape, eta, known=known)[0]
+            for l in math.sqrt(d) * np.array(LENGTH_SCALES)
+        ]
+    )
+
+
+CASES = [(seed, n, d) for seed, (n, d) in enumerate([(2, 1), (3, 2), (8, 1), (15, 3), (25, 2), (40, 6)])]
+
+
+class TestAgainstTheDenseFormulas:
+    @pytest.mark.parametrize(("seed", "n", "d"), CASES)
+    def test_unknown_noise(self, seed, n, d):
+        X, y, _ = drawn(seed, n, d)
+        expected, found = oracle(X, y), ours(X, y)
+        certain = np.array(RATIOS) > 1e-5  # below, the oracle loses its digits in a matrix that is all but singular
+        differences = (expected - expected[0, -1]) - (found - found[0, -1])
+        np.testing.assert_allclose(differences[:, certain], 0, atol=1e-8)
+        i, j = np.unravel_index(np.argmax(expected), expected.shape)
+        fitted = fit_noise(X, y)
+        assert fitted.length_scale == pytest.approx(math.sqrt(d) * LENGTH_SCALES[i], rel=1e-12)
+        np.testing.assert_allclose(fitted.noise, RATIOS[j], rtol=1e-12)
+        C = reference.k_se(X, X, fitted.length_scale) + RATIOS[j] * np.eye(n)
+        c = reference.ml_mean(C, y)
+        assert fitted.prior == pytest.approx((c, reference.ml_variance(C, y, c)), rel=1e-6, abs=1e-8)
+
+    @pytest.mark.parametrize("std", [1.0, 30.0], ids=["alike", "one in each of them another"])
+    @pytest.mark.parametrize(("seed", "n", "d"), CASES)
+    def test_known_noise(self, seed, n, d, std):
+        errors = 0.1 * std ** np.random.default_rng(seed).uniform(-0.5, 0.5, n)
+        X, y, _ = drawn(seed, n, d, noise=errors)
+        expected, found = oracle(X, y, errors**2), ours(X, y, errors**2)
+        np.testing.assert_allclose((expected - expected[0, 0]) - (found - found[0, 0]), 0, atol=1e-8)
+        i, j = np.unravel_index(np.argmax(expected), expected.shape)
+        fitted = fit_noise(X, y, errors**2)
+        assert fitted.length_scale == pytest.approx(math.sqrt(d) * LENGTH_SCALES[i], rel=1e-12)
+        assert fitted.prior.variance == pytest.approx(SIGNALS[j], rel=1e-12)
+        np.testing.assert_allclose(fitted.noise * fitted.prior.variance, errors**2, rtol=1e-12)
+        C = SIGNALS[j] * reference.k_se(X, X, fitted.length_scale) + np.diag(errors**2)
+        assert fitted.prior.mean == pytest.approx(reference.ml_mean(C, y), rel=1e-6, abs=1e-8)
+
+    def test_repeated_points(self):
+        X, y, _ = drawn(1, 12, 2)
+        X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3) + 0.2 * np.random.default_rng(2).normal(size=36)
+        np.testing.assert_allclose(np.argmax(oracle(X, y)), np.argmax(ours(X, y)))
+        np.testing.assert_allclose(np.argmax(oracle(X, y, np.full(36, 0.04))), np.argmax(ours(X, y, np.full(36, 0.04))))
+
+    @pytest.mark.parametrize("noise", [0.05, np.linspace(0.01, 0.5, 20)], ids=["alike", "each its own"])
+    def test_posterior(self, noise):
+        X, y, _ = drawn(3, 20, 2)
+        A = np.random.default_rng(4).random((30, 2))
+        prior = Prior(0.3, 1.7)
+        K, k_star = reference.k_se(X, X, 0.3), reference.k_se(X, A, 0.3)
+        K = prior.variance * (K + np.diag(np.broadcast_to(noise, 20)) + 1e-10 * np.eye(20))
+        expected = reference.posterior(K, prior.variance * k_star, np.full(30, prior.variance), y, prior.mean)
+        mean, std = GaussianProcess.fit(SquaredExponential(0.3), X, y, prior, noise).predict(A)
+        np.testing.assert_allclose(mean, expected[0], rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(std**2, expected[1], rtol=1e-8, atol=1e-8)
+
+    def test_predictions_are_of_the_function_and_not_of_noisy_values(self):
+        """Much repeated, a point is known better than any one of its values."""
+        p = GaussianProcess.fit(
+            SquaredExponential(0.3), np.full((100, 1), 0.5), np.full(100, 1.0), Prior(0.0, 1.0), 1.0
+        )
+        mean, std = p.predict(np.array([[0.5]]))
+        assert (mean[0], std[0]) == (pytest.approx(100 / 101), pytest.approx(math.sqrt(1 / 101)))
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.2, 0.7])
+def test_noise_is_recovered(noise):
+    """Within a factor of 1.5, at each of a few seeds."""
+    for seed in range(5):
+        X, y, _ = drawn(seed, 80, 2, noise=noise)
+        fitted = fit_noise(X, y)
+        found = math.sqrt(fitted.noise[0] * fitted.prior.variance)
+        assert noise / 1.5 < found < 1.5 * noise, (seed, found)
+
+
+def test_values_without_noise_have_none():
+    """The least ratio of the grid, or one that stands for rounding error."""
+    for seed in range(5):
+        X, y, _ = drawn(seed, 60, 2, l=0.5, noise=0.0)
+        assert fit_noise(X, y).noise[0] < 1e-5
+
+
+def test_pure_noise_is_no_signal():
+    """All of the variance in the noise, nearly: the function is flat to within what 80 errors leave of it."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.random((80, 2)), rng.normal(size=80)
+        fitted = fit_noise(X, y)
+        p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+        assert math.sqrt(fitted.noise[0] * fitted.prior.variance) == pytest.approx(np.std(y), rel=0.2)
+        assert np.std(p.predict(X).mean) < 0.6
+
+
+def test_the_noisy_ones_are_believed_less():
+    """Of two that contradict each other at one point, the one with the smaller error is right."""
+    X, y, _ = drawn(5, 30, 1, noise=0.01)
+    X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 1.0)
+    errors = np.append(np.full(30, 0.01), 2.0)
+    fitted = fit_noise(X, y, errors**2)
+    p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+    assert p.predict(X[:1]).mean[0] == pytest.approx(y[0], abs=0.05)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[0.5, 0.5]], [0.0]),
+        ([[0.5, 0.5]], [2.0]),
+        ([[0.5, 0.5], [0.5, 0.5]], [-1.0, 1.0]),
+        ([[0.5, 0.5], [0.5, 0.5]], [1.0, 1.0]),
+        ([[0.1, 0.5], [0.9, 0.5]], [-1.0, 1.0]),
+        ([[0.1, 0.2], [0.9, 0.5], [0.3, 0.3], [0.7, 0.1]], [0.0, 0.0, 0.0, 0.0]),
+    ],
+    ids=["one", "one not 0", "one point twice", "the same twice", "two", "constant"],
+)
+def test_hardly_any_data(X, y, known):
+    """A model all the same: finite, and its mean among the values."""
+    X, y = np.array(X), np.array(y)
+    fitted = fit_noise(X, y, np.full(len(y), 0.01) if known else None)
+    assert fitted.length_scale > 0
+    assert fitted.prior.variance > 0
+    assert fitted.noise.shape == y.shape
+    assert (fitted.noise > 0).all()
+    mean, std = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise).predict(
+        X
+    )
+    assert np.isfinite(std).all()
+    assert (mean >= np.min(y) - 1e-9).all()
+    assert (mean <= np.max(y) + 1e-9).all()
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-300, 1e12])
+def test_known_noise_of_any_size(variance):
+    """Told to be exact, or worthless."""
+    X, y, _ = drawn(6, 20, 2, noise=0.0)
+    fitted = fit_noise(X, y, np.full(20, variance))
+    np.testing.assert_allclose(fitted.noise * fitted.prior.variance, max(variance, LEAST_VARIANCE))
+    p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
+    if variance < 1:
+        np.testing.assert_allclose(p.predict(X).mean, y, atol=1e-3)
+    else:
+        np.testing.assert_allclose(p.predict(X).mean, np.mean(y), atol=1e-3)

@@ -1,0 +1,142 @@
+"""The pictures, by their labels and series and not by their pixels."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import dale
+from dale.history.reason import Source
+from dale.view.plot import convergence_figure, landscape_figure, slices_figure
+from dale.view.style import LOOKS, MatplotlibMissing, save
+
+SPACE = dale.Space(gain=dale.Float(0.01, 100, log=True), delay=(0.0, 3.0))
+
+
+def objective(p):
+    if p["delay"] > 2.7:
+        raise ValueError("diverged")
+    return np.log10(p["gain"]) ** 2 + (p["delay"] - 1) ** 2 + 2
+
+
+@pytest.fixture(scope="module")
+def run():
+    x0 = [{"gain": 0.1, "delay": 2.9}, {"gain": 10, "delay": 0.5}]  # the first one fails
+    return dale.minimize(objective, SPACE, budget=16, seed=0, x0=x0, method=dale.methods.paper())
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def line(ax, label):
+    (found,) = [l for l in ax.get_lines() if l.get_label() == label]
+    return found
+
+
+class TestConvergence:
+    def test_labels_and_legend(self, run):
+        figure = convergence_figure(run, objective="error (mg)", title="A run")
+        top, bottom = figure.axes
+        assert top.get_ylabel() == "error (mg)"
+        assert top.get_title(loc="left") == "A run"
+        assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("evaluation", "length-scale")
+        sources = {t.reason.source for t in run.history if t.value is not None}
+        shown = ["best so far", "failed", "cooled down"] + [LOOKS[s].label for s in sources]
+        assert sorted(legend_of(figure)) == sorted(shown)
+
+    def test_series(self, run):
+        top, bottom = convergence_figure(run).axes
+        known = [(i, t.value) for i, t in enumerate(run.history, 1) if t.value is not None]
+        np.testing.assert_array_equal(line(top, "best so far").get_ydata()[1:], np.minimum.accumulate(run.func_vals))
+        asked = [(i, y) for i, y in known if run.history[i - 1].reason.source is Source.GLOBAL]
+        np.testing.assert_array_equal(line(top, "global model").get_xydata(), asked)
+        np.testing.assert_array_equal(line(top, "failed").get_xdata(), [1])
+        cooled = [i for i, t in enumerate(run.history, 1) if t.reason.cooled]
+        np.testing.assert_array_equal(line(bottom, "cooled down").get_xdata(), cooled)
+
+    def test_regret_is_logarithmic_and_never_vanishes(self, run):
+        top, _ = convergence_figure(run, minimum=run.fun).axes
+        regret = line(top, "best so far").get_ydata()
+        assert top.get_yscale() == "log"
+        assert top.get_ylabel() == "objective − minimum"
+        assert 0 < regret[-1] < 1e-12
+        told = [t.value for t in run.history if t.value is not None]
+        assert regret[~np.isnan(regret)][0] == pytest.approx(told[0] - run.fun)
+
+    def test_values_of_many_decades_are_logarithmic_without_being_told(self):
+        wide = dale.minimize(lambda x: float(10 ** (4 * x[0])), [(0, 1)], budget=5, seed=0)
+        narrow = dale.minimize(lambda x: float(1 + x[0]), [(0, 1)], budget=5, seed=0)
+        assert [convergence_figure(r).axes[0].get_yscale() for r in (wide, narrow)] == ["log", "linear"]
+
+    def test_of_a_design_without_a_model(self, tmp_path):
+        run = dale.minimize(lambda x: x[0], [(0, 1)], budget=2, seed=0)
+        assert save(convergence_figure(run), tmp_path / "two.png").stat().st_size > 0
+
+    def test_of_a_run_without_a_value(self, tmp_path):
+        run = dale.minimize(lambda x: float("nan"), [(0, 1)], budget=4, seed=0)
+        figure = convergence_figure(run, minimum=0.0)
+        assert save(figure, tmp_path / "none.png").stat().st_size > 0
+        assert "failed" in legend_of(figure)
+
+
+class TestLandscape:
+    def test_labels_legend_and_points(self, run):
+        figure = landscape_figure(run, SPACE, title="A run")
+        ax = figure.axes[0]
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("gain", "delay")
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+        assert figure.axes[-1].get_ylabel() == "objective"
+        assert {"global model", "failed", "local minimum (ring: + 1 %)", "best"} <= set(legend_of(figure))
+        np.testing.assert_array_equal(line(ax, "best").get_xydata(), [run.x])
+        chosen = [t.x for t in run.history if t.reason.source is Source.GLOBAL and t.value is not None]
+        np.testing.assert_array_equal(line(ax, "global model").get_xydata(), chosen)
+
+    def test_true_contours_stand_beside_the_model(self, run):
+        asked = []
+        figure = landscape_figure(run, SPACE, lambda p: asked.append(p) or 2 + p["delay"])
+        left, right, _ = figure.axes
+        assert [ax.get_title(loc="left") for ax in (left, right)] == ["The objective", "What dale has learnt"]
+        assert set(asked[0]) == {"gain", "delay"}
+        assert not left.get_lines()
+
+    def test_takes_a_space_as_minimize_does(self):
+        run = dale.minimize(lambda x: float(x @ x), [(-1, 1), (-1, 2)], budget=8, seed=0)
+        assert landscape_figure(run, [(-1, 1), (-1, 2)]).axes[0].get_xlabel() == "x0"
+
+    def test_of_a_constant(self, tmp_path):
+        run = dale.minimize(lambda x: 1.0, [(-1, 1), (-1, 2)], budget=5, seed=0)
+        assert save(landscape_figure(run, [(-1, 1), (-1, 2)]), tmp_path / "flat.png").stat().st_size > 0
+
+
+class TestSlices:
+    def test_one_panel_for_each_parameter(self, run, tmp_path):
+        figure = slices_figure(run, SPACE, objective="error")
+        assert [ax.get_xlabel() for ax in figure.axes] == ["gain", "delay"]
+        assert figure.axes[0].get_ylabel() == "error"
+        assert legend_of(figure) == ["± 2 standard deviations", "model", "all evaluations, seen from the side", "best"]
+        assert save(figure, tmp_path / "new" / "slices.png").stat().st_size > 10_000
+
+    def test_five_parameters_take_two_rows(self):
+        run = dale.minimize(lambda x: float(x @ x), [(-1, 1)] * 5, budget=5, seed=0)
+        visible = [ax.get_xlabel() for ax in slices_figure(run, [(-1, 1)] * 5).axes if ax.get_visible()]
+        assert visible == ["x0", "x1", "x2", "x3", "x4"]
+
+
+def test_without_matplotlib_the_message_says_how_to_get_it(run, monkeypatch):
+    for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MatplotlibMissing, match=r"pip install 'dale\[plot\]'"):
+        convergence_figure(run)
+
+
+def test_pyplot_is_never_imported():
+    import subprocess
+
+    code = (
+        "import sys, dale, dale.view as v; r = dale.minimize(lambda x: x[0], [(0, 1)], budget=4, seed=0);"
+        "assert 'matplotlib' not in sys.modules;"
+        "v.convergence_figure(r); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
