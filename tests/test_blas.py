@@ -2,41 +2,76 @@ import os
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
 import scipy
+import threadpoolctl
 
 import dale
 from dale import _blas as threads
-from dale._blas import Controls, Shared, one_blas_thread
+from dale._blas import Libraries, one_blas_thread
 from dale.history.reason import Reason, Source
 from dale.methods.base import Proposal
 
-LIBRARIES = threads.controls().shared
+LIBRARIES = threads.libraries().per_process
 
 
 def numbers():
-    return {library.get() for library in LIBRARIES}
+    return {library.get_num_threads() for library in LIBRARIES}
+
+
+def set_all(number):
+    for library in LIBRARIES:
+        library.set_num_threads(number)
 
 
 @pytest.fixture(autouse=True)
 def _two_threads():
     """Two to begin with, whatever the environment says."""
-    before = [library.get() for library in LIBRARIES]
-    for library in LIBRARIES:
-        library.put(2)
+    before = [library.get_num_threads() for library in LIBRARIES]
+    set_all(2)
     yield
     for library, number in zip(LIBRARIES, before, strict=True):
-        library.put(number)
+        library.set_num_threads(number)
 
 
-needs_a_shared_number = pytest.mark.skipif(
+class Fake:
+    """A library with one number for the process, or one for each thread."""
+
+    def __init__(self, number, kept=None, internal_api="openblas"):
+        self.internal_api = internal_api
+        self.kept = types.SimpleNamespace() if kept is None else kept
+        self.default = number
+
+    def get_num_threads(self):
+        return getattr(self.kept, "number", self.default)
+
+    def set_num_threads(self, number):
+        self.kept.number = number
+
+
+class FakeMKL(Fake):
+    """Like MKL: a thread without a number of its own follows that of the process, and 0 takes its own away."""
+
+    def __init__(self, number):
+        super().__init__(number, threading.local(), "mkl")
+
+    def get_num_threads(self):
+        return getattr(self.kept, "number", 0) or self.default
+
+    def set_num_threads(self, number):
+        before, self.kept.number = getattr(self.kept, "number", 0), number
+        return before
+
+
+needs_a_number_of_the_process = pytest.mark.skipif(
     not LIBRARIES, reason="this BLAS keeps no number of threads for the process (Accelerate, MKL, OpenMP ...)"
 )
 
 
-@needs_a_shared_number
+@needs_a_number_of_the_process
 class TestTheRealLibraries:
     def test_one_inside_and_as_before_afterwards(self):
         assert numbers() == {2}
@@ -50,8 +85,7 @@ class TestTheRealLibraries:
         assert len(LIBRARIES) == 2
 
     def test_one_thread_to_begin_with_stays_one(self):
-        for library in LIBRARIES:
-            library.put(1)
+        set_all(1)
         with one_blas_thread():
             assert numbers() == {1}
         assert numbers() == {1}
@@ -70,8 +104,7 @@ class TestTheRealLibraries:
 
     def test_what_somebody_else_has_set_meanwhile_is_left(self):
         with one_blas_thread():
-            for library in LIBRARIES:
-                library.put(3)
+            set_all(3)
         assert numbers() == {3}
 
     def test_of_overlapping_threads_the_last_one_out_restores(self):
@@ -95,6 +128,41 @@ class TestTheRealLibraries:
 
         run_together(first, second)
         assert seen == [{1}, {1}, {2}]
+
+    def test_it_works_while_another_thread_controls_the_libraries(self):
+        """In threadpoolctl 3.8, a library obeys only the thread that has set it first, as long as that is alive."""
+        is_set, done = threading.Event(), threading.Event()
+
+        def control():
+            with threadpoolctl.threadpool_limits(4, user_api="blas"):
+                is_set.set()
+                done.wait(10)
+
+        for library in LIBRARIES:
+            getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
+        thread = threading.Thread(target=control)
+        thread.start()
+        assert is_set.wait(10)
+        assert numbers() == {4}
+        with one_blas_thread():
+            assert numbers() == {1}
+        assert numbers() == {4}
+        done.set()
+        thread.join(10)
+        assert numbers() == {2}
+
+    def test_limits_of_threadpoolctl_work_inside_and_afterwards(self):
+        with one_blas_thread(), threadpoolctl.threadpool_limits(3, user_api="blas"):
+            assert numbers() == {3}
+        assert numbers() == {2}
+        seen = []
+
+        def limited():
+            with threadpoolctl.threadpool_limits(3, user_api="blas"):
+                seen.append(numbers())
+
+        run_together(limited)
+        assert (seen, numbers()) == ([{3}], {2})
 
     def test_many_threads_in_and_out(self):
         seen = set()
@@ -134,10 +202,10 @@ class TestTheRealLibraries:
     def test_a_process_forked_while_another_thread_is_inside_has_its_threads(self):
         code = """
 import os, threading
-from dale.threads import controls, one_blas_thread
-numbers = lambda: {library.get() for library in controls().shared}
-for library in controls().shared:
-    library.put(2)
+from dale._blas import libraries, one_blas_thread
+numbers = lambda: {library.get_num_threads() for library in libraries().per_process}
+for library in libraries().per_process:
+    library.set_num_threads(2)
 inside, done = threading.Event(), threading.Event()
 def hold():
     with one_blas_thread():
@@ -167,54 +235,75 @@ raise SystemExit(code)
         subprocess.run(command, check=True, timeout=60)
 
 
-def test_a_number_of_the_calling_thread_is_set_in_that_thread_only(monkeypatch):
-    kept = threading.local()
-
-    def swap(number):
-        before, kept.number = getattr(kept, "number", 4), number
-        return before
-
-    def read():
-        return getattr(kept, "number", 4)
-
-    monkeypatch.setattr(threads, "controls", lambda: Controls((swap,), ()))
+@pytest.mark.parametrize("library", [Fake(4, threading.local()), FakeMKL(4)], ids=["OpenMP", "MKL"])
+def test_a_number_of_the_calling_thread_is_set_in_that_thread_only(monkeypatch, library):
+    monkeypatch.setattr(threads, "libraries", lambda: Libraries((library,), ()))
     elsewhere = []
     with one_blas_thread():
-        run_together(lambda: elsewhere.append(read()))
+        run_together(lambda: elsewhere.append(library.get_num_threads()))
         with one_blas_thread():
-            assert read() == 1
-        assert read() == 1
+            assert library.get_num_threads() == 1
+        assert library.get_num_threads() == 1
     with pytest.raises(KeyError), one_blas_thread():
         raise KeyError
-    assert (read(), elsewhere) == (4, [4])
+    assert (library.get_num_threads(), elsewhere) == (4, [4])
 
 
-def test_a_library_that_both_use_is_counted_once(monkeypatch):
-    monkeypatch.setattr(threads, "CALLERS", ("numpy.linalg._umath_linalg", "numpy.linalg._umath_linalg"))
-    found = threads.controls.__wrapped__()
-    assert len(found.own) + len(found.shared) <= 1
+def test_with_mkl_a_thread_follows_the_number_of_the_process_again(monkeypatch):
+    library = FakeMKL(4)
+    monkeypatch.setattr(threads, "libraries", lambda: Libraries((library,), ()))
+    with one_blas_thread():
+        assert library.get_num_threads() == 1
+    library.default = 3
+    assert library.get_num_threads() == 3
 
 
 def test_all_numbers_are_saved_before_any_is_set(monkeypatch):
-    kept = [2]
-    same = [Shared(lambda: kept[0], lambda number: kept.__setitem__(0, number)) for _ in range(2)]
-    monkeypatch.setattr(threads, "controls", lambda: Controls((), tuple(same)))
+    kept = types.SimpleNamespace()
+    monkeypatch.setattr(threads, "libraries", lambda: Libraries((), (Fake(2, kept), Fake(2, kept))))
     with one_blas_thread():
-        assert kept == [1]
-    assert kept == [2]
+        assert kept.number == 1
+    assert kept.number == 2
 
 
-@pytest.mark.parametrize("callers", [(), ("numpy.no_such_module",), ("sys",), ("numpy.linalg",)])
-def test_where_no_library_is_found_nothing_happens(monkeypatch, callers):
-    monkeypatch.setattr(threads, "CALLERS", callers)
-    found = threads.controls.__wrapped__()
-    assert found == Controls((), ())
-    monkeypatch.setattr(threads, "controls", lambda: found)
-    before = numbers()
-    with one_blas_thread():
+class TestWhichLibrariesAreFound:
+    @staticmethod
+    def found(monkeypatch, *loaded):
+        class Controller:
+            lib_controllers = loaded
+
+            def select(self, user_api):
+                assert user_api == "blas"
+                return self
+
+        monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
+        return threads.libraries.__wrapped__()
+
+    def test_by_the_scope_of_their_number(self, monkeypatch):
+        pthreads, openmp, mkl, blis = Fake(2), Fake(2), FakeMKL(2), Fake(2, internal_api="blis")
+        pthreads.threading_layer, openmp.threading_layer, blis.threading_layer = "pthreads", "openmp", "openmp"
+        assert self.found(monkeypatch, blis, mkl, openmp, pthreads) == Libraries((openmp, mkl), (pthreads,))
+
+    def test_without_those_whose_number_cannot_be_read(self, monkeypatch):
+        library = Fake(None)
+        library.threading_layer = "openmp"
+        assert self.found(monkeypatch, library) == Libraries((), ())
+
+    def test_where_there_are_none_nothing_happens(self, monkeypatch):
+        found = self.found(monkeypatch)
+        assert found == Libraries((), ())
+        monkeypatch.setattr(threads, "libraries", lambda: found)
+        before = numbers()
+        with one_blas_thread():
+            assert numbers() == before
+        assert dale.Optimizer([(0, 1)], seed=0).ask().id == 0
         assert numbers() == before
-    assert dale.Optimizer([(0, 1)], seed=0).ask().id == 0
-    assert numbers() == before
+
+    def test_they_are_looked_up_once(self, monkeypatch):
+        monkeypatch.setattr(threadpoolctl, "ThreadpoolController", None)  # calling it would raise
+        for _ in range(3):
+            with one_blas_thread():
+                pass
 
 
 def run_together(*functions):

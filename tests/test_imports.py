@@ -25,6 +25,8 @@ HEAVY = [
     "pybobyqa",
     "dask",
     "distributed",
+    "threadpoolctl",
+    "tqdm",
     "argparse",
     "unittest",
     "multiprocessing",

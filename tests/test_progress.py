@@ -1,82 +1,177 @@
-"""The line of progress: silent where no one looks, and one line where someone does."""
+"""The progress bar: silent where no one looks, and on standard error only where someone does."""
 
+import os
+import subprocess
 import sys
+import threading
 
-import numpy as np
 import pytest
+import tqdm
 
 import dale
-from dale.history.reason import Reason, Source
-from dale.history.trial import Trial, TrialState
 from dale.progress import Progress
 
-POINT = np.array([0.5])
-TRIAL = Trial(0, POINT, POINT, POINT, Reason(Source.INITIAL_DESIGN), TrialState.COMPLETE, 1.25)
+QUICK = "dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=3, seed=0, progress={progress})"
+
+
+def shown(capsys):
+    """What was written, one entry for each time that the bar was drawn; nothing may be on standard output."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    return [text.rstrip() for text in err.split("\r") if text.strip()]
+
+
+def fresh(code):
+    """What a fresh interpreter, to which warnings are errors, writes to standard output and standard error."""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
 
 
 def test_silent_when_not_shown(capsys):
     with Progress(3, False) as line:
-        line.update(1, TRIAL, 1.25)
+        line.write(1, "a note")
     assert capsys.readouterr() == ("", "")
 
 
 def test_silent_when_nobody_looks(capsys):
-    with Progress(3, None) as line:  # pytest's standard error is no terminal
+    with Progress(3, None) as line:  # the standard error of pytest is no terminal
         assert not line.show
-        line.update(1, TRIAL, 1.25)
+        line.write(1, "a note")
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_line(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    with Progress(2, True) as line:
-        line.update(1, TRIAL, None)
-        line.update(2, TRIAL, 1.25)
-    out, err = capsys.readouterr()
-    assert out == ""
-    first, second = err.rstrip("\n").split("\r")[1:]
-    assert "1/2" in first
-    assert "none yet" in first
-    assert "2/2" in second
-    assert "best 1.25" in second
-    assert "design" in second
-    assert len(first) == len(second) == 119  # the one covers the other
-    assert err.endswith("\n")
+def test_shown_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Progress(3, None) as line:
+        line.write(3, "a note")
+    assert "3/3" in shown(capsys)[-1]
 
 
-def test_what_was_done_before_took_no_time_of_this_run(capsys, monkeypatch):
-    """A run that goes on at 50 of 100: one evaluation in 60 s leaves 49 of them, and not one for each before."""
+def test_the_bar(capsys):
+    with Progress(4, True) as line:
+        line.write(1, "first")
+        line.write(4, "last")
+    drawn = shown(capsys)
+    assert "0/4" in drawn[0]
+    assert "100%" in drawn[-1]
+    assert "4/4 [00:00<00:00, last]" in drawn[-1]
+
+
+def test_a_note_on_what_begins_is_shown_at_once(capsys):
+    with Progress(4, True) as line:
+        line.write(0, "begins")
+        assert "0/4 [00:00<?, begins]" in shown(capsys)[-1]
+
+
+def test_best_value_and_failures_of_a_run(capsys):
+    def fails_at_first(x):
+        calls.append(x)
+        if len(calls) < 3:
+            raise ValueError
+        return 1.25
+
+    calls = []
+    dale.minimize(fails_at_first, [(0, 1)], budget=2, seed=0, progress=True)
+    assert "2/2 [00:00<00:00, no value yet, 2 failed]" in shown(capsys)[-1]
+    dale.minimize(fails_at_first, [(0, 1)], budget=2, seed=0, progress=True)
+    assert "2/2 [00:00<00:00, best 1.25]" in shown(capsys)[-1]
+
+
+def test_what_earlier_runs_have_done_is_not_in_the_estimate(capsys, monkeypatch):
+    """A run resumed at 50 of 100: one evaluation in 60 s leaves 49 of them, which are 49 minutes."""
     now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    with Progress(100, True, before=50) as line:
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
+    with Progress(100, True, 50) as line:
+        assert "50/100 [00:00<?" in shown(capsys)[-1]
         now[0] = 60.0
         line.write(51, "")
-    assert "51/100  60 s, 2940 s left" in capsys.readouterr().err
+        assert "51/100 [01:00<49:00" in shown(capsys)[-1]
 
 
-def test_a_run_that_goes_on_says_so_to_its_line(tmp_path, monkeypatch):
+def test_a_resumed_run_tells_the_bar(tmp_path, monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(
         sys.modules["dale.minimize"], "Progress", lambda *arguments: seen.append(arguments) or Progress(*arguments)
     )
-    for budget in (3, 5):
-        dale.minimize(lambda x: x[0], [(0, 1)], budget=budget, seed=0, store=tmp_path / "run.db", progress=False)
-    assert seen == [(3, False, 0), (5, False, 3)]
+    for budget in (3, 5, 4):  # the last has nothing to do
+        dale.minimize(lambda x: x[0], [(0, 1)], budget=budget, seed=0, store=tmp_path / "run.db", progress=True)
+    assert seen == [(3, True, 0), (5, True, 3), (4, True, 5)]
+    assert "5/?" in shown(capsys)[-1]
 
 
-def test_narrow_terminals_are_not_overrun(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "30")
-    with Progress(1, True) as line:
-        line.update(1, TRIAL, 1.25)
-    assert all(len(part) <= 30 for part in capsys.readouterr().err.split("\r"))
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_on_a_narrow_terminal_the_bar_is_shown_and_cut():
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (20, 40))
+    code = f"import dale; {QUICK.format(progress=None)}"
+    out = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, check=True, timeout=60)
+    os.close(theirs)
+    drawn = os.read(ours, 10_000).decode().split("\r")
+    os.close(ours)
+    assert out.stdout == b""
+    assert any("3/3" in text for text in drawn), drawn
+    assert max(len(text.strip("\n")) for text in drawn) <= 40, drawn
 
 
 def test_the_line_ends_when_the_run_is_interrupted(capsys):
     def interrupted():
         with Progress(5, True) as line:
-            line.update(1, TRIAL, 1.25)
+            line.write(1, "a note")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert capsys.readouterr().err.endswith("\n")
+
+
+def test_inside_a_bar_of_the_user_it_takes_the_next_line(capsys):
+    for _ in tqdm.trange(1):
+        with Progress(1, True) as line:
+            line.write(1, "a note")
+    assert "\n\r" in capsys.readouterr().err
+
+
+def test_two_runs_at_once(capsys):
+    threads = [threading.Thread(target=lambda: Progress(1, True).__enter__().write(1, "a note")) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert any("1/1" in text for text in shown(capsys))
+
+
+def test_tqdm_is_imported_only_to_show_a_bar():
+    for progress, imported in [(False, "False"), (None, "False"), (True, "True")]:
+        out, _ = fresh(f"import sys, dale; {QUICK.format(progress=progress)}; print('tqdm' in sys.modules)")
+        assert out.strip() == imported
+
+
+def test_a_bar_brings_no_thread_and_no_semaphore():
+    """Either would make it unsafe to fork a process for an evaluation."""
+    show = "print(threading.active_count(), 'multiprocessing.synchronize' in sys.modules)"
+    out, err = fresh(f"import sys, threading, dale; {QUICK.format(progress=True)}; {show}")
+    assert out.split() == ["1", "False"]
+    assert "3/3" in err
+
+
+def test_a_notebook_without_widgets_has_the_text_bar():
+    """As in a kernel of Jupyter; no ipywidgets are to be had, of which tqdm would warn."""
+    notebook = """
+import sys
+from types import ModuleType, SimpleNamespace
+sys.modules["ipykernel.zmqshell"] = ModuleType("ipykernel.zmqshell")
+sys.modules["IPython"] = ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: SimpleNamespace(kernel="a kernel")
+sys.modules["ipywidgets"] = None
+import dale
+"""
+    out, err = fresh(notebook + QUICK.format(progress=None))
+    assert out == ""
+    assert "3/3" in err
+    assert "Warning" not in err
+    default = notebook.replace("import sys\n", "import sys, warnings\nwarnings.simplefilter('default')\n")
+    assert "Warning" not in fresh(default + QUICK.format(progress=None))[1]

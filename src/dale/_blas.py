@@ -1,86 +1,125 @@
-"""BLAS on one thread while dale thinks.
+"""Limit BLAS to one thread while dale computes a proposal.
 
-The matrices of a proposal are small: more threads win little on them, and lose much where the cores are busy with
-evaluations. So the libraries that numpy and scipy call are held to one thread meanwhile.
+The matrices of a proposal are small. More threads gain little on them, and cost much where the cores are busy with
+evaluations. So the BLAS libraries of NumPy and SciPy run on one thread while dale works.
 
-How far such a setting reaches was found by experiment, from which threads took part in a product of matrices:
+``threadpoolctl`` finds the libraries and sets their number of threads. Its context managers are not used, because they
+are not thread-safe: of two threads that overlap, the second saves the limit of the first as the number to restore.
+What has to be done instead depends on the scope of the number, which was measured by observing which threads take part
+in a matrix product:
 
-- OpenBLAS with threads of its own, as in the wheels of numpy (0.3.31) and scipy (0.3.30), has one number for the
-  process. ``openblas_set_num_threads_local`` is no exception: called in one thread, it holds for all others, and for
-  good. So the first caller inside lowers the number and the last one out puts it back; what other threads of the
-  program multiply meanwhile, they multiply on one thread each.
-- OpenBLAS built with OpenMP (0.3.21) obeys OpenMP's number, and that is the calling thread's.
-  ``openblas_set_num_threads`` lowers it for the caller, and the last one out could not put it back for the others.
-- MKL (2026.2) has ``MKL_Set_Num_Threads_Local``, and that is the calling thread's.
+- OpenBLAS with its own threads, as in the wheels of NumPy and SciPy, has one number for the whole process. The first
+  thread inside lowers it and the last one out restores it. Matrix products of other threads use one thread meanwhile.
+- OpenBLAS built with OpenMP, and MKL, have one number for each calling thread. Each thread sets and restores its own.
 
-Where none of these is found (Accelerate, BLIS; on Windows all but the wheels), nothing is done.
+The scope of BLIS depends on its version, and Accelerate cannot be controlled. Both are left as they are.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
-from typing import NamedTuple
-
-CALLERS = ("numpy.linalg._umath_linalg", "scipy.linalg._flapack")  # compiled modules, linked to the BLAS of each
-OPENBLAS = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
-OPENMP = 2  # what openblas_get_parallel returns for a build with OpenMP
-
-Swap = Callable[[int], int]  # sets the number for the calling thread, returns what it was
+from typing import NamedTuple, Protocol
 
 
-class Shared(NamedTuple):
-    """The number of threads that a library keeps for the whole process."""
+class Library(Protocol):
+    """The part of ``threadpoolctl.LibController`` that is used here."""
 
-    get: Callable[[], int]
-    put: Callable[[int], object]
+    internal_api: str
+
+    def get_num_threads(self) -> int:
+        """Return the number of threads."""
+
+    def set_num_threads(self, num_threads: int) -> int | None:
+        """Set the number of threads."""
 
 
-class Controls(NamedTuple):
-    """All that can be set: for the calling thread only, and for all threads."""
+class Libraries(NamedTuple):
+    """The loaded BLAS libraries, by the scope of their number of threads."""
 
-    own: tuple[Swap, ...]
-    shared: tuple[Shared, ...]
+    per_thread: tuple[Library, ...]
+    per_process: tuple[Library, ...]
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS works on one thread inside and as before afterwards, if nested or in several threads at once too."""
-    own, shared = controls()
-    before = [swap(1) for swap in own]
-    if shared:
-        _lowered.enter(shared)
+    """Limit BLAS to one thread inside the block. It can be nested, and used in several threads at once."""
+    per_thread, per_process = libraries()
+    before = [(library, _limit_calling_thread(library)) for library in per_thread]
+    if per_process:
+        _process_limit.enter(per_process)
     try:
         yield
     finally:
-        if shared:
-            _lowered.leave()
-        for swap, number in zip(own, before, strict=True):
-            swap(number)
+        if per_process:
+            _process_limit.leave()
+        for library, number in before:
+            library.set_num_threads(number)
 
 
-class _Lowered:
-    """Which threads are inside, and the shared numbers as they were before the first of them."""
+@lru_cache(maxsize=1)
+def libraries() -> Libraries:
+    """Find the BLAS libraries of NumPy and SciPy, once: it takes a few milliseconds."""
+    import scipy.linalg  # noqa: F401  # loads the BLAS of SciPy; that of NumPy comes with numpy
+    from threadpoolctl import ThreadpoolController
+
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    openblas = [library for library in found if library.internal_api == "openblas"]
+    openmp = [library for library in openblas if library.threading_layer == "openmp"]
+    mkl = [library for library in found if library.internal_api == "mkl"]
+    return Libraries(
+        per_thread=tuple(library for library in openmp + mkl if library.get_num_threads() is not None),
+        per_process=tuple(library for library in openblas if library not in openmp),
+    )
+
+
+def _limit_calling_thread(library: Library) -> int:
+    """Set a library to one thread for the calling thread, and return the number that restores it."""
+    before = library.get_num_threads()
+    returned = library.set_num_threads(1)
+    if library.internal_api == "mkl" and returned is not None:
+        return returned  # 0 where the thread had no number of its own: it follows the one of the process again
+    return before
+
+
+def _set_for_process(library: Library, number: int) -> None:
+    """Set the number of threads of a library for the whole process, whichever thread has set it before.
+
+    Since threadpoolctl 3.8, the first thread to set an OpenBLAS controls it, and calls from other threads silently do
+    nothing. Here the last thread out has to restore what the first one has set, so the control is released.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(number)
+    if release is not None:
+        release(force=True)
+
+
+class _ProcessLimit:
+    """Keeps the numbers of the process at one from the first entry to the last exit.
+
+    Attributes:
+        lock: Held while numbers are set. A fork waits for it, so that no lock of threadpoolctl is held in the child.
+        inside: Identifiers of the threads inside, one for each entry.
+        before: The numbers to restore.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.inside: list[int] = []
-        self.before: list[tuple[Shared, int]] = []
+        self.before: list[tuple[Library, int]] = []
 
-    def enter(self, shared: tuple[Shared, ...]) -> None:
+    def enter(self, per_process: tuple[Library, ...]) -> None:
         with self.lock:
             if not self.inside:
-                self.before = [(library, library.get()) for library in shared]
+                self.before = [(library, library.get_num_threads()) for library in per_process]
                 for library, number in self.before:
                     if number != 1:
-                        library.put(1)
+                        _set_for_process(library, 1)
             self.inside.append(threading.get_ident())
 
     def leave(self) -> None:
@@ -91,77 +130,28 @@ class _Lowered:
 
     def restore(self) -> None:
         for library, number in self.before:
-            if number != 1 and library.get() == 1:  # else somebody has set it meanwhile, and it is theirs
-                library.put(number)
+            if number != 1 and library.get_num_threads() == 1:  # otherwise someone else has set it: leave it
+                _set_for_process(library, number)
         self.before = []
 
-    def after_fork(self) -> None:
-        """A forked process has the forking thread only: no other one will come out, nor let go of the lock."""
-        self.lock = threading.Lock()
+    def before_fork(self) -> None:
+        self.lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the threads that do not exist in the child, and restore the numbers if none is left inside."""
+        self.lock = threading.RLock()
         self.inside = [thread for thread in self.inside if thread == threading.get_ident()]
         if not self.inside:
             self.restore()
 
 
-_lowered = _Lowered()
+_process_limit = _ProcessLimit()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lowered.after_fork)
-
-
-@lru_cache(maxsize=1)
-def controls() -> Controls:
-    """The libraries that numpy and scipy use; looked up at the first proposal."""
-    own: dict[int | None, Swap] = {}
-    shared: dict[int | None, Shared] = {}
-    for library in _libraries():  # both may use the same one: told apart by where the function lies
-        if swap := _function(library, "MKL_Set_Num_Threads_Local", ctypes.c_int, ctypes.c_int):
-            own[_address(swap)] = swap
-        for name in OPENBLAS:
-            get = _function(library, name.format("get_num_threads"), ctypes.c_int)
-            put = _function(library, name.format("set_num_threads"), None, ctypes.c_int)
-            if not (get and put):
-                continue
-            parallel = _function(library, name.format("get_parallel"), ctypes.c_int)
-            omp_get = _function(library, "omp_get_max_threads", ctypes.c_int)
-            omp_put = _function(library, "omp_set_num_threads", None, ctypes.c_int)
-            if parallel and parallel() == OPENMP and omp_get and omp_put:
-                own[_address(omp_put)] = _swap(omp_get, omp_put)
-            else:
-                shared[_address(put)] = Shared(get, put)
-    return Controls(tuple(own.values()), tuple(shared.values()))
-
-
-def _libraries() -> list[ctypes.CDLL]:
-    """Handles that lead to the BLAS of numpy and of scipy, which are loaded already."""
-    found: list[ctypes.CDLL] = []
-    for name in CALLERS:
-        with suppress(ImportError, AttributeError, OSError):  # a numpy or scipy that is built in another way
-            file = Path(str(importlib.import_module(name).__file__))
-            if sys.platform == "win32":  # symbols are looked up in one file, not in those it needs
-                beside = file.parents[2] / f"{name.split('.')[0]}.libs"
-                found += [ctypes.CDLL(str(path)) for path in beside.glob("*openblas*.dll")]
-            else:
-                found.append(ctypes.CDLL(str(file)))
-    return found
-
-
-def _function(
-    library: ctypes.CDLL, name: str, returns: type[ctypes.c_int] | None, *takes: type[ctypes.c_int]
-) -> ctypes._NamedFuncPointer | None:
-    function: ctypes._NamedFuncPointer | None = getattr(library, name, None)
-    if function is not None:
-        function.restype, function.argtypes = returns, takes
-    return function
-
-
-def _address(function: ctypes._NamedFuncPointer) -> int | None:
-    return ctypes.cast(function, ctypes.c_void_p).value
-
-
-def _swap(get: Callable[[], int], put: Callable[[int], object]) -> Swap:
-    def swap(number: int) -> int:
-        before = get()
-        put(number)
-        return before
-
-    return swap
+    os.register_at_fork(
+        before=_process_limit.before_fork,
+        after_in_parent=_process_limit.after_fork_in_parent,
+        after_in_child=_process_limit.after_fork_in_child,
+    )

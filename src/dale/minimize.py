@@ -79,7 +79,7 @@ def minimize(
         y0: Their values if known, as ``fun`` returns them, or the name of the table's column that has them: then they
             are not evaluated again, and stand in for the initial design (``Optimizer.add_all``).
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
-        progress: True shows a line of progress, False none, None one if standard error is a terminal.
+        progress: True shows a progress bar, False shows none, None shows one on a terminal and in a notebook.
         target: A value that is good enough: the run stops when it is reached.
         noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
         time_limit: Seconds for the run: after them no point is asked for. An evaluation that has begun is not cut short
@@ -199,14 +199,22 @@ def _run(
             elif workers.n_running == 0:
                 return asked
         ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_completed(workers, signals, until)]
-        for trial in ended:
+        for _ in ended:
             done += 1
             if line.show:  # else nobody waits for the best to be found among all
-                line.update(done, trial, optimizer.best_value)
+                line.write(done, _standing(optimizer))
             if callback is not None:
                 with signals.interruptible():
                     callback(optimizer.result())
     return TARGET_REACHED
+
+
+def _standing(optimizer: Optimizer) -> str:
+    """The best value and the number of failures, for the progress bar."""
+    best = optimizer.best_value
+    n_failed = sum(trial.error is not None for trial in optimizer.history)
+    text = "no value yet" if best is None else f"best {best:.6g}"
+    return f"{text}, {n_failed} failed" if n_failed else text
 
 
 def _message(status: int, optimizer: Optimizer, workers: Evaluator) -> str:

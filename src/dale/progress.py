@@ -1,58 +1,65 @@
-"""One line on standard error that says how a run is going. No dependency, no threads."""
+"""A progress bar on standard error, or a widget in a notebook. tqdm is imported only when a bar is shown."""
 
 from __future__ import annotations
 
-import shutil
 import sys
-import time
+import threading
+import warnings
 from types import TracebackType
+from typing import Any
 
-from dale.history.trial import Trial
-
-BAR = 20  # characters
-EVERY = 0.1  # seconds between two updates
+FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+_lock = threading.RLock()
 
 
 class Progress:
-    """A context manager; ``show=None`` shows the line if standard error is a terminal.
+    """A progress bar as a context manager.
 
     Args:
-        total: How much is to be done.
-        show: Whether to show the line.
-        before: How much was done before, in no time of this run's.
+        total: The amount of work.
+        show: Whether to show the bar. None shows it if standard error is a terminal, and in a notebook.
+        initial: The amount that earlier runs have done. The estimate of the remaining time leaves it out.
     """
 
-    def __init__(self, total: int, show: bool | None, before: int = 0) -> None:
-        self.total = total
-        self.before = before
-        self.show = sys.stderr.isatty() if show is None else bool(show)
-        self._started = time.monotonic()
-        self._shown = -EVERY
+    def __init__(self, total: int, show: bool | None, initial: int = 0) -> None:
+        self.show = _is_visible() if show is None else bool(show)
+        self._bar = _bar(total, initial) if self.show else None
 
     def __enter__(self) -> Progress:
         return self
 
-    def update(self, done: int, trial: Trial, best: float | None) -> None:
-        """Show the state after a trial, and the best value so far."""
-        value = "none yet" if best is None else f"{best:.6g}"
-        self.write(done, f"best {value}  last: {trial.reason.source}")
-
     def write(self, done: int, note: str) -> None:
         """Show how much is done, and a note."""
-        elapsed = time.monotonic() - self._started
-        if not self.show or (elapsed - self._shown < EVERY and done < self.total):
-            return
-        self._shown = elapsed
-        filled = BAR * done // self.total
-        left = elapsed / max(done - self.before, 1) * (self.total - done)
-        bar = "█" * filled + "░" * (BAR - filled)
-        text = f"{bar} {done}/{self.total}  {elapsed:.0f} s, {left:.0f} s left  {note}"
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r" + text[:width].ljust(width))
-        sys.stderr.flush()
+        if self._bar is not None:
+            self._bar.set_postfix_str(note, refresh=done == self._bar.n)
+            self._bar.update(done - self._bar.n)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.show:
-            sys.stderr.write("\n")
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _is_visible() -> bool:
+    """Whether someone may see a bar: on a terminal or in a notebook, where standard error is no terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return sys.stderr.isatty() or hasattr(shell, "kernel")
+
+
+def _bar(total: int, initial: int) -> Any:
+    """A bar of tqdm that starts no thread and makes no semaphore, so that processes can be forked safely."""
+    from tqdm import TqdmWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets, a notebook gets the text bar
+        from tqdm.auto import tqdm
+
+    class Bar(tqdm):  # type: ignore[misc]  # tqdm has no types
+        monitor_interval = 0  # no thread that refreshes the bar
+
+    if not hasattr(tqdm, "_lock"):  # otherwise a bar of the user's has made a lock, which is shared
+        Bar.set_lock(_lock)  # instead of the default, a semaphore of multiprocessing
+    # No minimum number of iterations, and the mean rate: evaluations may be slow, and end several at a time.
+    return Bar(total=total, initial=initial, miniters=0, smoothing=0, dynamic_ncols=True, bar_format=FORMAT)
