@@ -1,10 +1,10 @@
-"""Fit the rates of a chemical reaction to measurements: named parameters, logarithmic scales, and error bars for free.
+"""Fit the rates of a chemical reaction to measurements: named parameters, logarithmic scales, error bars.
 
-A turns into B at the rate `first`, B into C at the rate `second`, both unknown over three decades:
+A reacts to B at the rate `first` and B to C at the rate `second`; both rates are unknown within three decades:
 
     A' = -first A,   B' = first A - second B.
 
-Only B can be measured. Every evaluation of the objective solves the equations.
+Only B can be measured. Each evaluation of the objective solves the equations.
 """
 
 import numpy as np
@@ -29,20 +29,20 @@ MEASURED = amount_of_b(TRUTH) + NOISE * np.random.default_rng(7).standard_normal
 
 
 def misfit(params):
-    """Half the sum of squares in units of the noise: minus the log likelihood, but for a constant."""
+    """Half the sum of squared residuals in units of the noise: the negative log-likelihood up to a constant."""
     return 0.5 * float(np.sum(((amount_of_b(params) - MEASURED) / NOISE) ** 2))
 
 
 def main():
     space = dale.Space(first=dale.Float(1e-3, 1.0, log=True), second=dale.Float(1e-3, 1.0, log=True))
     result = dale.minimize(misfit, space, budget=40, seed=0)
-    print(f"best of {result.nfev} evaluations: misfit {result.fun:.3f}, at the truth {misfit(TRUTH):.3f}")
+    print(f"best of {result.nfev} evaluations: misfit {result.fun:.3f} (true rates: {misfit(TRUTH):.3f})")
     for name, value in result.params.items():
-        print(f"  {name:6} = {value:.4f}, truth {TRUTH[name]}")
+        print(f"  {name:6} = {value:.4f} (true: {TRUTH[name]})")
 
-    # The curvature of the misfit at its minimum is the inverse covariance of the fitted rates.
+    # The Hessian of the misfit at its minimum is the inverse covariance of the fitted rates.
     for minimum in result.local_minima:
-        print(f"a valley, fitted to {minimum.n_points} evaluations:")
+        print(f"local minimum, fitted to {minimum.n_points} evaluations:")
         deviations = np.sqrt(np.diag(np.linalg.inv(minimum.hessian)))
         for (name, value), deviation in zip(minimum.params.items(), deviations, strict=True):
             print(f"  {name:6} = {value:.4f} ± {deviation:.4f}")

@@ -1,6 +1,6 @@
-"""The paper's two ideas one at a time, on Branin's function: how far above the minimum each method ends.
+"""Compare methods on Branin's function: add the paper's two ideas one at a time and print the regret.
 
-A method is made of parts: a rule for the length-scale, local regions or none, an acquisition function.
+A method is composed of a length-scale policy, an acquisition function and, optionally, quadratic local regions.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def regret(method, seed):
 
 
 def main():
-    print(f"regret after {BUDGET} evaluations, {len(SEEDS)} seeds: too few to rank methods, enough to see them work")
+    print(f"regret after {BUDGET} evaluations, {len(SEEDS)} seeds (too few to rank the methods)")
     for name, method in METHODS.items():
         regrets = [regret(method, seed) for seed in SEEDS]
         print(f"  {name:26} median {np.median(regrets):8.1e}   all " + ", ".join(f"{r:.1e}" for r in regrets))

@@ -1,4 +1,4 @@
-"""The examples run as they stand, and find what they claim to."""
+"""The examples run unchanged and give the results they claim."""
 
 import contextlib
 import functools
@@ -25,14 +25,14 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_it_runs_is_short_and_says_something(path):
+def test_it_runs_is_short_and_prints_results(path):
     assert len(output_of(path).splitlines()) >= 4
     source = path.read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 60
     assert source.startswith('"""')
 
 
-def test_the_calibration_finds_the_rates_within_their_error_bars():
+def test_the_calibration_recovers_the_rates_within_their_error_bars():
     text = output_of(EXAMPLES[0].with_name("calibrate_reaction.py"))
     truth, least_squares = {"first": 0.12, "second": 0.035}, {"first": 0.00205, "second": 0.00054}  # the latter SciPy's
     fitted = re.findall(r"(\w+) += ([\d.]+) ± ([\d.]+)", text)
@@ -40,3 +40,10 @@ def test_the_calibration_finds_the_rates_within_their_error_bars():
     for name, value, deviation in fitted:
         assert float(deviation) == pytest.approx(least_squares[name], rel=0.3)
         assert abs(float(value) - truth[name]) < 3 * float(deviation)
+
+
+def test_the_batches_account_for_every_experiment():
+    last = output_of(EXAMPLES[0].with_name("ask_tell_batches.py")).splitlines()[-1]
+    complete, failed, pending = map(int, re.fullmatch(r"(\d+) complete, (\d+) failed, (\d+) pending", last).groups())
+    assert complete + failed + pending == 25  # one added, then six batches of four
+    assert pending == 1

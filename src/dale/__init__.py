@@ -13,6 +13,8 @@ user's params --space--> unit cube --history--> (X, y)
                              proposal + its reason --space--> user's params --> evaluation --> history, store
 """
 
+from types import ModuleType
+
 from dale import methods
 from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
 from dale.evaluate.command import Command
@@ -54,4 +56,18 @@ __all__ = [
     "methods",
     "minimize",
     "open",
+    "plot",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import ``dale.plot`` on first use: most programs need no plots."""
+    if name == "plot":
+        from dale.view import plot
+
+        return plot
+    raise AttributeError(f"module 'dale' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import dale
-from dale.cli import demo, main
+from dale.cli import main
+from dale.cli.demo import command as demo
 from dale.cli.main import COMMANDS
 
-PICTURES = ["branin-convergence.png", "branin-landscape.png", "ode-convergence.png", "ode-fit.png", "ode-slices.png"]
+PLOTS = ["branin-contour.png", "branin-convergence.png", "ode-convergence.png", "ode-fit.png", "ode-slices.png"]
 
 
 class TestMain:
@@ -81,13 +82,13 @@ class TestErrors:
 
 
 class TestDemo:
-    def test_prints_what_was_found_and_writes_the_pictures(self, capsys, tmp_path):
+    def test_prints_what_was_found_and_writes_the_plots(self, capsys, tmp_path):
         out = tmp_path / "new" / "folder"
         assert main(["demo", "--budget", "7", "--out", str(out)]) == 0
         text = capsys.readouterr().out
-        assert sorted(p.name for p in out.iterdir()) == PICTURES
-        assert all(str(out / name) in text for name in PICTURES)
-        for said in ("absorption", "clearance", "volume", "x1", "found by evaluation", "Why the last points", "7 of 7"):
+        assert sorted(p.name for p in out.iterdir()) == PLOTS
+        assert all(str(out / name) in text for name in PLOTS)
+        for said in ("absorption", "clearance", "volume", "x1", "found in trial", "Last trials and why", "7 of 7"):
             assert said in text
 
     def test_same_seed_same_words(self, capsys, tmp_path, monkeypatch):
@@ -98,13 +99,13 @@ class TestDemo:
             said.append(capsys.readouterr().out)
         assert said[0] == said[1] != said[2]
 
-    def test_without_matplotlib_it_says_how_to_get_pictures(self, capsys, tmp_path, monkeypatch):
+    def test_without_matplotlib_it_says_how_to_get_plots(self, capsys, tmp_path, monkeypatch):
         for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         assert main(["demo", "--budget", "4", "--out", str(tmp_path)]) == 0
         text = capsys.readouterr().out
-        assert "No pictures were written: pictures need matplotlib: pip install 'dale[plot]'" in text
+        assert "No plots were written: plots need matplotlib: pip install 'dale[plot]'" in text
         assert not list(tmp_path.iterdir())
 
     def test_ctrl_c_shows_what_was_found_and_stops(self, capsys, tmp_path, monkeypatch):
@@ -122,6 +123,6 @@ class TestDemo:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         assert demo.reporter(10) is None
 
-    def test_the_pictures_of_the_documentation_are_those_of_the_demo(self):
+    def test_the_plots_of_the_documentation_are_those_of_the_demo(self):
         folder = Path(__file__).parents[2] / "docs" / "images"
-        assert {"branin-landscape.png", "branin-convergence.png", "ode-fit.png"} <= {p.name for p in folder.iterdir()}
+        assert {"branin-contour.png", "branin-convergence.png", "ode-fit.png"} <= {p.name for p in folder.iterdir()}

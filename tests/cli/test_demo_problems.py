@@ -1,4 +1,4 @@
-"""The demo's problems are what they say."""
+"""The problems of the demo are as described."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_the_solver_agrees_with_the_closed_form():
     np.testing.assert_allclose(blood.concentration(blood.TRUTH, t), exact, rtol=1e-4)
 
 
-def test_no_parameters_fit_much_better_than_those_that_made_the_data():
+def test_the_error_of_the_true_parameters_is_the_noise():
     assert 0.5 * blood.NOISE < blood.error(blood.TRUTH) < 1.5 * blood.NOISE
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dale._arrays import Matrix
-from dale.view.style import LABEL, SMALL, TITLE, legend_below, new_figure, plain, save
+from dale.view.style import LABEL, SMALL, TITLE, legend_below, new_figure, save, style_axes
 from dale_bench.comparison import Comparison, bootstrap_error, log_regret
 from dale_bench.contenders import CONTENDERS, label
 
@@ -47,7 +47,7 @@ def draw_regret(ax: Axes, curves: dict[str, Matrix], methods: Sequence[str]) -> 
         )
     ax.set_xlabel("evaluations", fontsize=LABEL)
     ax.set_ylabel("median log10 regret", fontsize=LABEL)
-    plain(ax)
+    style_axes(ax)
 
 
 def regret_figure(comparison: Comparison, functions: Sequence[str], methods: Sequence[str], columns: int = 3) -> Figure:
@@ -80,7 +80,7 @@ def targets_figure(comparison: Comparison, methods: Sequence[str]) -> Figure | N
     ax.set_ylabel("fraction of targets reached", fontsize=LABEL)
     ax.set_title(f"{len(functions)} functions", fontsize=TITLE)
     ax.legend(fontsize=SMALL, frameon=False)
-    plain(ax)
+    style_axes(ax)
     return figure
 
 

@@ -19,7 +19,7 @@ from dale.history.result import Result
 from dale.history.trial import TrialState
 from dale.minimize import BROKEN, STOPPED, minimize
 from dale.space.space import Space
-from dale.view.summary import last_line
+from dale.view.summary import short_error
 
 STORE = "run.db"
 NOTHING = 1  # exit status: there is no result, or no more could be evaluated
@@ -145,7 +145,7 @@ class Report:
             if trial.error is not None and not self._warned:
                 self._warned = True
                 where = f"; output is in {self.logs}" if self.logs is not None else ""
-                self._say(f"evaluation {trial.id} failed, the run goes on: {last_line(trial.error)}{where}")
+                self._say(f"evaluation {trial.id} failed, the run goes on: {short_error(trial.error)}{where}")
             if not self.live and not self.quiet:
                 value = "failed" if trial.value is None else f"{trial.value:.6g}"
                 best = "none yet" if result.fun is None else f"{result.fun:.6g}"

@@ -16,7 +16,7 @@ from dale.cli.main import printable
 from dale.evaluate.command import logs_of
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
-from dale.view.summary import last_line
+from dale.view.summary import short_error
 
 BEST, FAILURES = 5, 5  # how many are listed
 WIDTH = 160  # characters of a line, so that one long option does not hide the rest
@@ -63,7 +63,7 @@ def _paragraphs(opened: dale.Run, best: int, *, every: bool) -> Iterator[list[st
         yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in told])]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
-        rows = [(str(t.id), last_line(t.error or "") + (" (asked again)" if t.retry else "")) for t in failed]
+        rows = [(str(t.id), short_error(t.error or "") + (" (asked again)" if t.retry else "")) for t in failed]
         some = f", the last {FAILURES}" if len(failed) > FAILURES else ""
         yield [f"{len(failed)} failed{some}", *_table(rows[-FAILURES:])]
     yield _times(opened)

@@ -1,24 +1,24 @@
-"""What happened in a run: as numbers, as pictures, as text. All of it is read from the history."""
+"""Plots, plot data and text summaries of a run, computed from its history."""
 
-from dale.view.data import ContourData, Convergence, Slice, convergence, landscape, slices
-from dale.view.plot import convergence_figure, landscape_figure, slices_figure
+from dale.view.data import ContourData, ConvergenceData, SliceData, contour_data, convergence_data, slice_data
+from dale.view.plot import contour, convergence, slice  # noqa: A004 (always called dale.plot.slice)
 from dale.view.style import MatplotlibMissing, save
 from dale.view.summary import summary
-from dale.view.tolerances import Sharpness, sharpness
+from dale.view.tolerances import Tolerances, parameter_tolerances
 
 __all__ = [
     "ContourData",
-    "Convergence",
+    "ConvergenceData",
     "MatplotlibMissing",
-    "Sharpness",
-    "Slice",
+    "SliceData",
+    "Tolerances",
+    "contour",
+    "contour_data",
     "convergence",
-    "convergence_figure",
-    "landscape",
-    "landscape_figure",
+    "convergence_data",
+    "parameter_tolerances",
     "save",
-    "sharpness",
-    "slices",
-    "slices_figure",
+    "slice",
+    "slice_data",
     "summary",
 ]

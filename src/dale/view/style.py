@@ -1,6 +1,6 @@
-"""How the pictures look, and the one door to matplotlib.
+"""Appearance of the plots. The only module that creates matplotlib figures.
 
-Figures are made without pyplot: it keeps every figure alive in a global list and may want a display.
+Figures are created without pyplot, which keeps every figure alive in a global list and may need a display.
 """
 
 from __future__ import annotations
@@ -22,91 +22,91 @@ if TYPE_CHECKING:
 DPI = 160
 INK, FAINT = "#222222", "#9a9a9a"
 SKY, ALERT = "#0072B2", "#D55E00"
-TITLE, LABEL, SMALL = 11, 10, 8.5  # points
+TITLE, LABEL, SMALL = 11, 10, 8.5  # font sizes in points
 
 
 @dataclass(frozen=True)
-class Look:
-    """How the points of one source are drawn."""
+class SourceStyle:
+    """Legend label, colour and marker of the trials from one source."""
 
     label: str
     colour: str
     marker: str
 
 
-# Colours of Okabe & Ito (2008), which people with any kind of colour vision tell apart; the markers differ too.
-LOOKS = {
-    Source.ADDED: Look("known before", "#CC79A7", "P"),
-    Source.USER: Look("given", "#CC79A7", "p"),
-    Source.INITIAL_DESIGN: Look("initial design", "#555555", "s"),
-    Source.GLOBAL: Look("global model", SKY, "o"),
-    Source.LOCAL: Look("local model", "#E69F00", "D"),
-    Source.REPLICATE: Look("repeat", "#D55E00", "X"),
-    Source.SPACE_FILLING: Look("explore", "#009E73", "^"),
+# Colours of Okabe & Ito (2008), distinguishable with every type of colour vision; the markers differ too.
+SOURCE_STYLES = {
+    Source.ADDED: SourceStyle("added", "#CC79A7", "P"),
+    Source.USER: SourceStyle("user", "#CC79A7", "p"),
+    Source.INITIAL_DESIGN: SourceStyle("initial design", "#555555", "s"),
+    Source.GLOBAL: SourceStyle("global model", SKY, "o"),
+    Source.LOCAL: SourceStyle("local model", "#E69F00", "D"),
+    Source.REPLICATE: SourceStyle("replicate", "#D55E00", "X"),
+    Source.SPACE_FILLING: SourceStyle("space-filling", "#009E73", "^"),
 }
 
 
 class MatplotlibMissing(ImportError):
-    """Pictures were asked for and matplotlib is not there."""
+    """A plot was requested, but matplotlib is not installed."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that draws into memory."""
+    """An empty figure of ``width`` by ``height`` inches that renders into memory."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MatplotlibMissing("pictures need matplotlib: pip install 'dale[plot]'") from error
+        raise MatplotlibMissing("plots need matplotlib: pip install 'dale[plot]'") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def save(figure: Figure, path: Path | str) -> Path:
-    """Write a figure; the ending of the name (png, pdf, svg) says how."""
+    """Write a figure to a file and create its directory. The suffix (png, pdf, svg) sets the format."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=DPI)
     return path
 
 
-def plain(axes: Axes) -> None:
-    """Only the lines that carry information."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(FAINT)
-    axes.tick_params(labelsize=SMALL, color=FAINT)
-    axes.grid(True, color="#e6e6e6", linewidth=0.6)
-    axes.set_axisbelow(True)
+def style_axes(ax: Axes) -> None:
+    """Remove the top and right spines and draw a light grid behind the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(which="both", labelsize=SMALL, color=FAINT)
+    ax.grid(True, color="#e6e6e6", linewidth=0.6)
+    ax.set_axisbelow(True)
 
 
 def draw_by_source(ax: Axes, points: Matrix, sources: Sequence[Source], shown: np.ndarray) -> None:
-    """Those of the points (n, 2) that are ``shown``, each source in its own look and with its entry in the legend."""
-    for source, look in LOOKS.items():
-        chosen = shown & np.array([s is source for s in sources], dtype=bool)
-        if not np.any(chosen):
+    """Draw the points (n, 2) selected by the mask ``shown`` (n,), with one legend entry for each source."""
+    for source, style in SOURCE_STYLES.items():
+        selected = shown & np.array([s is source for s in sources], dtype=bool)
+        if not np.any(selected):
             continue
         ax.plot(
-            *points[chosen].T,
-            look.marker,
-            color=look.colour,
+            *points[selected].T,
+            style.marker,
+            color=style.colour,
             markersize=5.5,
             markeredgecolor="white",
             markeredgewidth=0.6,
-            label=look.label,
+            label=style.label,
             zorder=3,
-            clip_on=False,  # points on the border are drawn whole
+            clip_on=False,  # do not cut markers on the boundary
         )
 
 
 def legend_below(figure: Figure, panels: Sequence[Axes], columns: int = 5) -> None:
-    """One legend for some panels, below the picture, where it hides no data."""
+    """One legend for several panels, below the figure, where it covers no data."""
     entries = {label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     rows = max(1, -(-len(entries) // columns))
     figure.legend(
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=max(1, -(-len(entries) // rows)),  # the rows as even as they can be
+        ncols=max(1, -(-len(entries) // rows)),  # equally long rows, as far as possible
         fontsize=SMALL,
         frameon=False,
     )

@@ -1,4 +1,4 @@
-"""A run in words: what was found, how sure that is, and why the last points were chosen."""
+"""A text summary of a run: best point, local minima with tolerances, failures, reasons for the last proposals."""
 
 from __future__ import annotations
 
@@ -11,34 +11,49 @@ import numpy as np
 from dale.history.result import LocalMinimum, Result
 from dale.history.trial import TrialState
 from dale.space.point import Params, format_point
-from dale.view.data import Convergence, convergence
-from dale.view.tolerances import RISE, acceptable_rise, sharpness
+from dale.view.data import finished_trials, inliers, values_of
+from dale.view.style import SOURCE_STYLES
+from dale.view.tolerances import RELATIVE_RISE, acceptable_rise, parameter_tolerances
 
-LAST = 5  # how many choices are explained
-ROUND = 1.5  # length over width below which nobody would speak of a valley
+N_EXPLAINED = 5  # trials at the end of the run
+ROUND = 1.5  # ratio of the axes below which a basin is called round
 
 
-def summary(result: Result, *, last: int = LAST) -> str:
-    """The result as a person wants it: a few paragraphs of plain text."""
-    series = convergence(result.history)
-    parts = [_best(result, series), _minima(result), _failures(result), _choices(result, series, last)]
+def summary(result: Result, *, n_explained: int = N_EXPLAINED) -> str:
+    """Summarise a result in a few paragraphs of plain text.
+
+    Args:
+        result: Result of the run.
+        n_explained: For how many of the last trials to print the reason of the proposal.
+
+    Example:
+        >>> import dale
+        >>> from dale.view import summary
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=3, seed=0)
+        >>> print(summary(result).splitlines()[0])
+        The budget is spent after 3 evaluations (3 initial design); seed 0.
+    """
+    parts = [_best(result), _minima(result), _failures(result), _proposals(result, n_explained)]
     return "\n\n".join(part for part in parts if part)
 
 
-def last_line(error: str) -> str:
-    """What an error comes down to; of a traceback, and of what a program left behind, it is the last line."""
+def short_error(error: str) -> str:
+    """The last line of an error message: the exception of a traceback, the final line of a program's output."""
     lines = error.strip().splitlines()
-    return lines[-1] if lines else "no reason given"
+    return lines[-1] if lines else "no error message"
 
 
-def _best(result: Result, series: Convergence) -> str:
-    sources = ", ".join(f"{n} {source}" for source, n in Counter(series.source).items())
-    ending = f"{result.message} after {result.nfev} evaluations ({sources}); seed {result.seed}."
+def _best(result: Result) -> str:
+    finished = finished_trials(result)
+    counts = Counter(SOURCE_STYLES[t.reason.source].label for t in finished)
+    sources = ", ".join(f"{n} {label}" for label, n in counts.items())
+    ending = (
+        f"{result.message} after {result.nfev} evaluations{f' ({sources})' if sources else ''}; seed {result.seed}."
+    )
     if result.params is None or result.fun is None:
         return ending
-    done = [t for t in result.history if t.state is not TrialState.PENDING]
-    found = next(n for n, t in zip(series.number, done, strict=True) if t.feasible and t.params is result.params)
-    rows = [("value", f"{result.fun:.6g}", f"found by evaluation {found}")]
+    best = next(t for t in finished if t.feasible and t.params is result.params)
+    rows = [("value", f"{result.fun:.6g}", f"found in trial {best.id}")]
     rows += [(name, _number(value), "") for name, value in _named(result.params)]
     return ending + "\n\nBest point\n" + _table(rows)
 
@@ -47,31 +62,32 @@ def _minima(result: Result) -> str:
     if result.fun is None:
         return ""
     if not result.local_minima:
-        return "Local minima\n  none yet: no group of evaluations fits a bowl closely enough to be believed"
-    rise = acceptable_rise(result.func_vals)
-    limit = f"{rise:.2g} ({100 * RISE:g} % of the range seen)"
-    lines = [f"Local minima, and how far each parameter may move before the value rises by {limit}"]
+        return "Local minima\n  none identified yet: no quadratic fits a neighbourhood well enough"
+    rise = acceptable_rise(values_of(inliers(result)))
+    limit = f"{rise:.2g} ({100 * RELATIVE_RISE:g} % of the observed range)"
+    lines = [f"Local minima, and how far each parameter can move before the value rises by {limit}"]
     for k, minimum in enumerate(result.local_minima, 1):
         lines += _minimum(k, minimum, rise)
     return "\n".join(lines)
 
 
 def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
-    state = "reached" if minimum.converged else "not reached yet"
-    longer = np.sqrt(minimum.condition)
-    shape = "a round bowl" if longer < ROUND else f"a valley {longer:.2g} times as long as wide"
-    moves = sharpness(minimum, rise)
-    moving = int(np.sum(np.isfinite(moves.alone)))
-    others = {1: "", 2: " if the other follows"}.get(moving, " if the others follow")
+    state = "converged" if minimum.converged else "not converged"
+    ratio = np.sqrt(minimum.condition)  # of the longest to the shortest axis of the contours
+    shape = "round" if ratio < ROUND else f"{ratio:.2g} times as long as wide"
+    tolerances = parameter_tolerances(minimum, rise)
+    n_free = int(np.sum(np.isfinite(tolerances.individual)))
+    others = {1: "", 2: " if the other is adjusted"}.get(n_free, " if the others are adjusted")
     rows = []
-    for (name, value), alone, followed in zip(_named(minimum.params), moves.alone, moves.followed, strict=True):
-        if np.isnan(alone):
+    for (name, value), individual, joint in zip(
+        _named(minimum.params), tolerances.individual, tolerances.joint, strict=True
+    ):
+        if np.isnan(individual):
             rows.append((name, _number(value, 4), "fixed", ""))
             continue
-        slack = f"(± {followed:.2g}{others})" if others else ""
-        rows.append((name, _number(value, 4), f"± {alone:.2g}", slack))
+        rows.append((name, _number(value, 4), f"± {individual:.2g}", f"(± {joint:.2g}{others})" if others else ""))
     value = f"{minimum.fun:.6g} ± {minimum.error:.1g}"
-    head = f"  {k}. {value} predicted, {state}: {shape}, fitted to {minimum.n_points} evaluations"
+    head = f"  {k}. predicted value {value}, {state}; basin {shape}, fitted to {minimum.n_points} evaluations"
     return [head, _table(rows, indent=5)]
 
 
@@ -79,19 +95,20 @@ def _failures(result: Result) -> str:
     failed = [t for t in result.history if t.state is TrialState.FAILED]
     if not failed:
         return ""
-    why = last_line(failed[-1].error or "")
-    return f"{len(failed)} of {result.nfev} evaluations failed; the last at {format_point(failed[-1].params)}: {why}"
+    last = failed[-1]
+    where = f"trial {last.id} at {format_point(last.params)}"
+    return f"{len(failed)} of {result.nfev} evaluations failed; the last was {where}: {short_error(last.error or '')}"
 
 
-def _choices(result: Result, series: Convergence, last: int) -> str:
-    done = [t for t in result.history if t.state is not TrialState.PENDING]
-    if not done or last < 1:
+def _proposals(result: Result, n_explained: int) -> str:
+    finished = finished_trials(result)
+    if not finished or n_explained < 1:
         return ""
     rows = []
-    for number, trial in list(zip(series.number, done, strict=True))[-last:]:
+    for trial in finished[-n_explained:]:
         value = "failed" if trial.value is None else f"{trial.value:.6g}" + ("" if trial.feasible else " (infeasible)")
-        rows.append((str(number), value, str(trial.reason)))
-    return "Why the last points were chosen\n" + _table(rows)
+        rows.append((f"trial {trial.id}", value, str(trial.reason)))
+    return "Last trials and why they were proposed\n" + _table(rows)
 
 
 def _named(params: Params) -> list[tuple[str, Any]]:

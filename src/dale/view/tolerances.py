@@ -1,11 +1,11 @@
-"""How sharp a minimum is, in terms a user can act on.
+"""How far each parameter can move from a local minimum before the objective degrades.
 
-Around a minimum the objective rises by dx' H dx / 2. For a rise that is still acceptable, parameter i may move
+Near a minimum with Hessian H the objective rises by dx' H dx / 2. For an acceptable rise, parameter i may move by
 
-    alone:          sqrt(2 rise / H_ii),         all others held where they are;
-    followed:       sqrt(2 rise (H^-1)_ii),      all others moving along the valley with it.
+    individual:     sqrt(2 rise / H_ii),         all other parameters fixed;
+    joint:          sqrt(2 rise (H^-1)_ii),      all other parameters re-optimised.
 
-The second is never smaller; where it is much larger, the parameters can make up for each other.
+The joint tolerance is never smaller. If it is much larger, the other parameters can compensate for parameter i.
 """
 
 from __future__ import annotations
@@ -18,46 +18,61 @@ from dale._arrays import Matrix, Vector
 from dale.history.result import LocalMinimum
 from dale.space.space import Space
 
-RISE = 0.01  # of the range of the values seen: what still counts as "as good as the minimum"
-CORNERS = 181  # of the polygon that stands for an ellipse
+RELATIVE_RISE = 0.01  # acceptable rise, relative to the range of the observed values
+ELLIPSE_POINTS = 181
 
 
 @dataclass(frozen=True, eq=False)
-class Sharpness:
-    """How far each parameter may move, in the user's units, before the objective has risen by ``rise``."""
+class Tolerances:
+    """How far each parameter can move, in the user's units, before the objective has risen by ``rise``.
+
+    Attributes:
+        rise: The acceptable rise of the objective.
+        individual: Tolerances with all other parameters fixed, (d,); NaN for a fixed parameter.
+        joint: Tolerances with all other parameters re-optimised, (d,); NaN for a fixed parameter.
+
+    Example:
+        >>> import dale
+        >>> from dale.view import parameter_tolerances
+        >>> result = dale.minimize(lambda x: 2 * (x[0] - 1) ** 2, [(-2, 2)], budget=10, seed=0)
+        >>> print(parameter_tolerances(result.local_minima[0], rise=0.5).individual.round(3))
+        [0.5]
+    """
 
     rise: float
-    alone: Vector  # (d,)
-    followed: Vector  # (d,)
+    individual: Vector
+    joint: Vector
 
 
 def acceptable_rise(values: Vector) -> float:
-    """``RISE`` of the range of the values (n,)."""
-    return RISE * float(np.ptp(values)) if len(values) else 0.0
+    """The fraction ``RELATIVE_RISE`` of the range of the values (n,)."""
+    return RELATIVE_RISE * float(np.ptp(values)) if len(values) else 0.0
 
 
-def sharpness(minimum: LocalMinimum, rise: float) -> Sharpness:
-    """The moves that cost ``rise``."""
+def parameter_tolerances(minimum: LocalMinimum, rise: float) -> Tolerances:
+    """The tolerances of each parameter at a local minimum, for a rise of the objective by ``rise``."""
     d = np.sqrt(np.diag(minimum.hessian))
-    moving = np.flatnonzero(np.isfinite(d))  # not those that are fixed
-    unit = (minimum.hessian / np.outer(d, d))[np.ix_(moving, moving)]  # no units: 1e-9 and 1e9 may be in one
-    alone, followed = np.sqrt(2 * rise) / d, np.full(len(d), np.nan)
-    followed[moving] = alone[moving] * np.sqrt(np.diag(np.linalg.inv(unit)))
-    return Sharpness(rise, alone, followed)
+    free = np.flatnonzero(np.isfinite(d))  # NaN: a fixed parameter
+    # Normalise to a unit diagonal before inverting: parameters may be of order 1e-9 and 1e9 in the same problem.
+    normalised = (minimum.hessian / np.outer(d, d))[np.ix_(free, free)]
+    individual, joint = np.sqrt(2 * rise) / d, np.full(len(d), np.nan)
+    joint[free] = individual[free] * np.sqrt(np.diag(np.linalg.inv(normalised)))
+    return Tolerances(rise, individual, joint)
 
 
 def ellipse(minimum: LocalMinimum, space: Space, rise: float) -> Matrix:
-    """Where the quadratic of a two-parameter minimum has risen by ``rise``: a closed line, (m, 2), in the user's units.
+    """Contour at ``rise`` above a local minimum of two parameters: a closed curve (m, 2) in the user's units.
 
-    It is drawn in the cube, where the quadratic was fitted, so that it bends with a logarithmic axis; NaN outside.
+    The quadratic was fitted in the unit cube, so the curve is an ellipse there; on a logarithmic axis it is distorted.
+    It is NaN outside the bounds.
     """
     parameters = list(space.parameters.values())
-    gradients = np.concatenate([p.derivative(v) for p, v in zip(parameters, minimum.x, strict=True)])
+    derivatives = np.concatenate([p.derivative(v) for p, v in zip(parameters, minimum.x, strict=True)])
     center = np.concatenate([p.encode(v) for p, v in zip(parameters, minimum.x, strict=True)])
-    L = np.linalg.cholesky(minimum.hessian / np.outer(gradients, gradients))
-    angle = np.linspace(0, 2 * np.pi, CORNERS)
+    L = np.linalg.cholesky(minimum.hessian / np.outer(derivatives, derivatives))  # of the Hessian in the unit cube
+    angle = np.linspace(0, 2 * np.pi, ELLIPSE_POINTS)
     circle = np.sqrt(2 * rise) * np.vstack([np.cos(angle), np.sin(angle)])
     points = center + np.linalg.solve(L.T, circle).T  # |L'(x - center)|^2 = 2 rise
-    line = np.array([[p.decode(u[i : i + 1]) for i, p in enumerate(parameters)] for u in points], dtype=float)
-    line[np.any((points < 0) | (points > 1), axis=1)] = np.nan
-    return line
+    curve = np.array([[p.decode(u[i : i + 1]) for i, p in enumerate(parameters)] for u in points], dtype=float)
+    curve[np.any((points < 0) | (points > 1), axis=1)] = np.nan
+    return curve

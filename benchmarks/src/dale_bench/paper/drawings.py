@@ -16,7 +16,7 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 from dale.models.quadratic_fit import QuadraticFit
 from dale.optimizer import Optimizer
-from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, legend_below, new_figure, plain
+from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SMALL, TITLE, legend_below, new_figure, style_axes
 from dale_bench.comparison import Comparison
 from dale_bench.figures import COLOURS, draw_regret, regret_figure
 from dale_bench.functions import get
@@ -136,7 +136,7 @@ def alpha_ratio(name: str, seed: int = 0) -> Figure:
     bottom.set_xlabel("evaluations", fontsize=LABEL)
     top.set_title(f"{name}, seed {seed}", fontsize=TITLE)
     for ax in (top, bottom):
-        plain(ax)
+        style_axes(ax)
     return figure
 
 
@@ -152,4 +152,4 @@ def _draw_model(ax: Axes, posterior: GaussianProcess, truth: Vector) -> None:
     ax.plot(LINE, truth, color=FAINT, linewidth=1.4, linestyle="--", label="objective")
     ax.plot(posterior.points[:, 0], posterior.values, "o", color=INK, markersize=5, label="observations", zorder=4)
     ax.set_xlabel("x", fontsize=LABEL)
-    plain(ax)
+    style_axes(ax)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dale.view.style import INK, LABEL, SMALL, new_figure, plain, save
+from dale.view.style import INK, LABEL, SMALL, new_figure, save, style_axes
 from dale_bench.figures import COLOURS, name_numbers
 from dale_bench.scale.run import Outcome
 from dale_bench.tables import Table
@@ -60,7 +60,7 @@ def scale_figure(outcomes: Sequence[Outcome]) -> Figure:
     costs.set_ylabel("processor milliseconds of a proposal", fontsize=LABEL)
     for ax in (waiting, costs):
         ax.legend(fontsize=SMALL, frameon=False)
-        plain(ax)
+        style_axes(ax)
     return figure
 
 

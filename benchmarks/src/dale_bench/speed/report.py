@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from dale.view.style import LABEL, TITLE, legend_below, new_figure, plain, save
+from dale.view.style import LABEL, TITLE, legend_below, new_figure, save, style_axes
 from dale_bench.contenders import label
 from dale_bench.figures import look, name_numbers
 from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
@@ -102,7 +102,7 @@ def speed_figure(timings: Sequence[Timing]) -> Figure:
         ax.set_title(f"d = {d}", fontsize=TITLE)
         ax.set_xlabel("observations", fontsize=LABEL)
         name_numbers(ax.xaxis, [t.n for t in timings if t.d == d])
-        plain(ax)
+        style_axes(ax)
     panels[0].set_ylabel("processor seconds of a proposal", fontsize=LABEL)
     legend_below(figure, panels, columns=max(2, 2 * len(dimensions)))
     return figure

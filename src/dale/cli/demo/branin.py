@@ -1,4 +1,4 @@
-"""Branin's function: two parameters, three minima of the same depth, and so a picture of the whole search."""
+"""Branin's function: two parameters and three global minima, so a contour plot shows the whole run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dale._arrays import Vector
 from dale.cli.demo.problem import Problem
 from dale.history.result import Result
 from dale.space.space import Space
-from dale.view.plot import convergence_figure, landscape_figure
+from dale.view import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 SPACE = Space.from_pairs([(-5, 10), (0, 15)])
 MINIMUM = 10 / (8 * math.pi)
 MINIMISERS = np.array([[-math.pi, 12.275], [math.pi, 2.275], [3 * math.pi, 2.475]])
-NEAR = 0.5  # how close a predicted minimum is to a true one to be the same; the sides are 15 long
+TOLERANCE = 0.5  # distance between a predicted and a true minimum; both parameters have a range of 15
 
 
 def branin(x: Vector) -> float:
     """(x1 - 5.1 x0^2 / (4 pi^2) + 5 x0 / pi - 6)^2 + 10 (1 - 1 / (8 pi)) cos x0 + 10."""
-    bend = x[1] - 5.1 / (4 * math.pi**2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
-    return float(bend**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10)
+    parabola = x[1] - 5.1 / (4 * math.pi**2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
+    return float(parabola**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10)
 
 
-def verdict(result: Result) -> str:
-    """The best value against the true minimum, and how many of the three minima have been seen."""
+def comparison(result: Result) -> str:
+    """Compare the best value with the true minimum, and count the minima that were found."""
     predicted = [m.x for m in result.local_minima]
-    located = sum(any(np.linalg.norm(x - p) < NEAR for p in predicted) for x in MINIMISERS)
+    n_found = sum(any(np.linalg.norm(x - p) < TOLERANCE for p in predicted) for x in MINIMISERS)
     return (
-        f"The true minimum is {MINIMUM:.6g}, at three points. The best value is {(result.fun or 0.0) - MINIMUM:.1e} "
-        f"above it; {located} of the three show in the data as local minima."
+        f"The true minimum is {MINIMUM:.6g}, at three points. The best value found is "
+        f"{(result.fun or 0.0) - MINIMUM:.1e} above it. {n_found} of the 3 points are among the local minima above."
     )
 
 
 def figures(result: Result) -> dict[str, Figure]:
-    """How the search went, and the landscape it saw."""
+    """The convergence of the run, and the surrogate next to the objective."""
     return {
-        "branin-convergence.png": convergence_figure(result, MINIMUM, title="Branin's function", objective="value"),
-        "branin-landscape.png": landscape_figure(result, SPACE, branin, objective="value"),
+        "branin-convergence.png": plot.convergence(result, MINIMUM, title="Branin's function", objective="value"),
+        "branin-contour.png": plot.contour(result, SPACE, branin, objective="value"),
     }
 
 
 PROBLEM = Problem(
-    about="""\
+    description="""\
 2. A textbook problem: Branin's function
-   Two parameters and three minima of the same depth. It is known everywhere, so that the pictures can show
-   what was learnt beside what is true.""",
+   Two parameters, and three global minima of equal depth. The function is cheap, so the contour plot can show
+   it next to the surrogate.""",
     space=SPACE,
     objective=branin,
     budget=60,
-    verdict=verdict,
+    comparison=comparison,
     figures=figures,
 )

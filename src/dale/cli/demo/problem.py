@@ -1,4 +1,4 @@
-"""What the demo knows about each of its problems."""
+"""A problem of the demo."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem and what there is to say and to show about it.
+    """An optimization problem with a known solution, and how to present it.
 
     Attributes:
-        about: What it is, for a reader who has never seen it.
-        space: Where to search.
-        objective: What to minimise.
-        budget: Evaluations.
-        verdict: The result against the truth, in words.
-        figures: The pictures by file name, drawn when called.
+        description: Introduction for a reader who does not know the problem.
+        space: Search space.
+        objective: Function to minimise.
+        budget: Number of evaluations.
+        comparison: Compares a result with the known solution, in words.
+        figures: Draws the plots of a result, by file name.
     """
 
-    about: str
+    description: str
     space: Space
     objective: Callable[[Any], float]
     budget: int
-    verdict: Callable[[Result], str]
+    comparison: Callable[[Result], str]
     figures: Callable[[Result], dict[str, Figure]]

@@ -1,8 +1,6 @@
-"""The pictures of docs/method.md: a Taylor model, and two runs of the default method as their histories tell them.
+"""Draw the plots of docs/method.md: a Taylor model, and two runs of the default method.
 
-python examples/method_pictures [FOLDER]    (docs/images if none is named; some seconds)
-
-A folder, since it is longer than an example should be.
+python examples/method_plots [DIRECTORY]    (default: docs/images; takes a few seconds)
 """
 
 import sys
@@ -12,19 +10,15 @@ import numpy as np
 
 import dale
 from dale.history.reason import Source
-from dale.methods.default.trust_region import FIRST_RADIUS
 from dale.models.taylor import TaylorModel
-from dale.view.style import ALERT, FAINT, INK, LABEL, LOOKS, SKY, TITLE, legend_below, new_figure, plain
+from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SOURCE_STYLES, TITLE, legend_below, new_figure, style_axes
 from dale_bench.functions import get
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 DPI = 150
-SOURCES = {
-    Source.INITIAL_DESIGN: "initial design",
-    Source.GLOBAL: "global model",
-    Source.LOCAL: "step of a Taylor region",
-}
-LOCAL = LOOKS[Source.LOCAL].colour
+RADIUS = 0.12  # initial radius of a trust region of the default method
+SOURCES = (Source.INITIAL_DESIGN, Source.GLOBAL, Source.LOCAL)
+LOCAL = SOURCE_STYLES[Source.LOCAL].colour
 SQUARE = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 CIRCLE = np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 200)])
 
@@ -36,34 +30,36 @@ def run(name, budget):
     return function, result.history
 
 
-def mark(ax, history, points, size=5.5):
-    """Points (n, 2), one for each trial, by source."""
-    for source, name in SOURCES.items():
-        chosen = np.array([p for t, p in zip(history, points, strict=True) if t.reason.source is source])
-        look = LOOKS[source]
-        ax.plot(*chosen.T, look.marker, color=look.colour, ms=size, mec="white", mew=0.5, label=name, zorder=3)
+def draw_trials(ax, history, points, size=5.5):
+    """Draw one of the points (n, 2) for each trial, styled by source."""
+    for source in SOURCES:
+        selected = np.array([p for t, p in zip(history, points, strict=True) if t.reason.source is source])
+        style = SOURCE_STYLES[source]
+        ax.plot(
+            *selected.T, style.marker, color=style.colour, ms=size, mec="white", mew=0.5, label=style.label, zorder=3
+        )
 
 
 def taylor_figure():
-    """One dimension: a model around the best of eight observations, and how far it is believed."""
+    """One dimension: a Taylor model around the best of eight observations, with its uncertainty."""
 
     def f(x):
         return 1 - np.exp(-18 * (x - 0.45) ** 2) + 0.25 * np.sin(14 * x)
 
-    X, x, D = np.array([0.05, 0.2, 0.33, 0.42, 0.47, 0.6, 0.75, 0.95]), np.linspace(0, 1, 600), FIRST_RADIUS
+    X, x, D = np.array([0.05, 0.2, 0.33, 0.42, 0.47, 0.6, 0.75, 0.95]), np.linspace(0, 1, 600), RADIUS
     c = X[np.argmin(f(X))]
     model = TaylorModel.fit(X[:, None], f(X), np.array([c]), f(c), D)
     print(f"Taylor model of degree {model.degree} with rho = {model.rho}")
-    mean, spread = model.predict((x[:, None] - c) / D)
-    both = np.hypot(spread, model.remainder(np.abs(x - c) / D))
+    mean, std = model.predict((x[:, None] - c) / D)
+    total = np.hypot(std, model.remainder(np.abs(x - c) / D))
     figure = new_figure(7.2, 4.4)
     ax = figure.subplots()
-    plain(ax)
-    ax.axvspan(c - D, c + D, color=LOCAL, alpha=0.2, lw=0, zorder=0, label="box: center ± D")
-    for width, alpha, name in ((both, 0.15, "± 2 spread and remainder"), (spread, 0.3, "± 2 spread")):
+    style_axes(ax)
+    ax.axvspan(c - D, c + D, color=LOCAL, alpha=0.2, lw=0, zorder=0, label="trust region: center ± D")
+    for width, alpha, name in ((total, 0.15, "± 2 std incl. remainder"), (std, 0.3, "± 2 std")):
         ax.fill_between(x, f(c) + mean - 2 * width, f(c) + mean + 2 * width, color=SKY, alpha=alpha, lw=0, label=name)
-    ax.plot(x, f(c) + mean, color=SKY, lw=2, label="mean of the model")
-    ax.plot(x, f(x), color=INK, lw=1.2, ls=(0, (4, 3)), label="the function")
+    ax.plot(x, f(c) + mean, color=SKY, lw=2, label="model mean")
+    ax.plot(x, f(x), color=INK, lw=1.2, ls=(0, (4, 3)), label="objective")
     ax.plot(X, f(X), "o", color=INK, ms=6.5, mec="white", zorder=3, label="observations")
     ax.plot([c], [f(c)], "*", color=ALERT, ms=15, mec="white", zorder=4, label="center")
     ax.set(xlim=(0, 1), ylim=(-0.6, 1.7))
@@ -74,16 +70,16 @@ def taylor_figure():
     return figure
 
 
-def plane_figure():
-    """Branin's function: where the steps of the regions looked, and what was closed."""
+def branin_figure():
+    """Branin's function: trials, trust regions and closed regions."""
     f, history = run("branin", 40)
-    middle, side = np.array([3.15, 2.25]), 1.8  # of the detail
-    outlines = [(t.reason.step, SQUARE, LOCAL, "box of a step") for t in history if t.reason.step]
-    outlines += [(closed, CIRCLE, ALERT, "closed ball") for t in history for closed in t.reason.closed_regions]
+    middle, side = np.array([3.15, 2.25]), 1.8  # of the panel on the right
+    outlines = [(t.reason.step, SQUARE, LOCAL, "trust region") for t in history if t.reason.step]
+    outlines += [(closed, CIRCLE, ALERT, "closed region") for t in history for closed in t.reason.closed_regions]
     figure = new_figure(7.6, 4.6)
     whole, detail = figure.subplots(1, 2)
     for ax, corner, width in ((whole, f.lower, 15), (detail, middle - side / 2, side)):
-        plain(ax)
+        style_axes(ax)
         ax.grid(False)
         x, y = (np.linspace(low, low + width, 150) for low in corner)
         values = f.true(np.stack(np.meshgrid(x, y), axis=-1))
@@ -91,24 +87,24 @@ def plane_figure():
         for part, shape, colour, name in outlines:
             corners = np.clip(history[part.center].unit_x + part.radius * shape, 0, 1)
             ax.plot(*f.from_cube(corners).T, color=colour, lw=1.0 if shape is SQUARE else 1.8, label=name)
-        mark(ax, history, [t.x for t in history])
+        draw_trials(ax, history, [t.x for t in history])
         ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
         ax.set_xlabel("x0", fontsize=LABEL)
     whole.plot(*f.minimisers.T, "+", color=INK, ms=9, mew=1.4, zorder=4, label="true minimum")
     for line in whole.get_lines():
-        line.set_clip_on(line.get_marker() in ("None", ""))  # points on the border are drawn whole
+        line.set_clip_on(line.get_marker() in ("None", ""))  # do not cut markers on the boundary
     whole.set_ylabel("x1", fontsize=LABEL)
-    whole.set_title("40 evaluations of Branin's function", fontsize=TITLE, loc="left")
-    detail.set_title("The minimum that was found first", fontsize=TITLE, loc="left")
+    whole.set_title("Branin's function, 40 evaluations", fontsize=TITLE, loc="left")
+    detail.set_title("The first minimum found", fontsize=TITLE, loc="left")
     whole.plot(*(middle + side / 2 * SQUARE).T, color=INK, lw=1.2, ls=":", label="shown on the right")
     legend_below(figure, [whole], columns=4)
     return figure
 
 
-def course_figure():
-    """Hartmann's function of six variables: what each evaluation gave, and what the two sides had become."""
+def hartmann_figure():
+    """Hartmann's function of six variables: regret, trust-region radius and length-scale of each trial."""
     f, history = run("hart6", 100)
-    number = np.arange(1, len(history) + 1)
+    ids = np.array([t.id for t in history])
     regret = np.array([t.value for t in history]) - f.minimum
     radius = np.array([t.reason.step.radius if t.reason.step else np.nan for t in history])
     scale = np.array([t.reason.length_scale or np.nan for t in history])
@@ -116,29 +112,29 @@ def course_figure():
     panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1.2, 0.8])
     rows = (regret, "value − minimum"), (radius, "radius D"), (scale, "length-scale")
     for ax, (row, name) in zip(panels, rows, strict=True):
-        plain(ax)
-        mark(ax, history, np.column_stack([number, row]), size=4.5)
+        style_axes(ax)
+        draw_trials(ax, history, np.column_stack([ids, row]), size=4.5)
         ax.set_ylabel(name, fontsize=LABEL)
     best = np.minimum.accumulate(regret)
-    panels[0].step(number, best, where="post", color=INK, lw=1.3, label="best so far", zorder=2)
+    panels[0].step(ids, best, where="post", color=INK, lw=1.3, label="best so far", zorder=2)
     panels[0].set_yscale("log")
     panels[1].set_yscale("log")
     panels[1].minorticks_off()
-    panels[2].step(number, scale, where="post", color=FAINT, lw=1.0, zorder=2)
+    panels[2].step(ids, scale, where="post", color=FAINT, lw=1.0, zorder=2)
     panels[2].set_ylim(0, 0.58)
-    panels[2].set_xlim(0, len(history) + 1)
-    panels[2].set_xlabel("evaluation", fontsize=LABEL)
-    panels[0].set_title("100 evaluations of Hartmann's function of six variables", fontsize=TITLE, loc="left")
+    panels[2].set_xlim(-1, len(history))
+    panels[2].set_xlabel("trial", fontsize=LABEL)
+    panels[0].set_title("Hartmann's function of six variables, 100 evaluations", fontsize=TITLE, loc="left")
     figure.align_ylabels(list(panels))
     legend_below(figure, panels)
     return figure
 
 
 def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in {"taylor": taylor_figure, "branin": plane_figure, "hart6": course_figure}.items():
-        draw().savefig(folder / f"method-{name}.png", dpi=DPI, pil_kwargs={"optimize": True})
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, draw in {"taylor": taylor_figure, "branin": branin_figure, "hart6": hartmann_figure}.items():
+        draw().savefig(directory / f"method-{name}.png", dpi=DPI, pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":
