@@ -178,6 +178,11 @@ class TestTheRealLibraries:
 
     def test_ask_works_on_one_thread_and_leaves_the_number_as_it_was(self):
         class Reads:
+            name, revision = "reads", 1
+
+            def changed_settings(self):
+                return {}
+
             def propose(self, *_):
                 seen.append(numbers())
                 if len(seen) == 3:

@@ -133,6 +133,11 @@ class TestMethods:
 class Seen:
     """A method that writes down what it sees, and designs while it knows less than two values."""
 
+    name, revision = "seen", 1
+
+    def changed_settings(self):
+        return {}
+
     def __init__(self):
         self.histories = []
 
@@ -167,6 +172,11 @@ class TestReplay:
         trials, proposed = self.history(12), []
 
         class Listening:
+            name, revision = "listening", 1
+
+            def changed_settings(self):
+                return {}
+
             def propose(self, history, seed, memory):
                 proposed.append(methods.default().propose(history, seed, memory))
                 return proposed[-1]

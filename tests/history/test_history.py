@@ -144,6 +144,11 @@ def test_told_rows_are_those_with_a_value():
 class Onlooker:
     """A method that keeps the histories that it is shown."""
 
+    name, revision = "onlooker", 1
+
+    def changed_settings(self):
+        return {}
+
     def __init__(self):
         self.shown = []
 

@@ -36,6 +36,11 @@ def test_memories_are_apart():
 class Onlooker:
     """A method that notes how many trials it was shown, and shows us its notes."""
 
+    name, revision = "onlooker", 1
+
+    def changed_settings(self):
+        return {}
+
     def __init__(self):
         self.notes = []
 

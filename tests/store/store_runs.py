@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import dale
+from dale.history.reason import Source
 
 BOUNDS = [(-1.0, 2.0), (0.0, 3.0)]
 FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has time for
@@ -49,11 +50,16 @@ def same_runs(a, b):
 
 
 class Uniform:
-    """A method that thinks nothing."""
+    """A method that draws uniform points."""
+
+    name, revision = "uniform", 1
+
+    def changed_settings(self):
+        return {}
 
     def propose(self, history, seed, memory):
         rng = np.random.default_rng([seed, len(history.trials)])
-        return rng.random(history.dimension), dale.Reason(dale.trial.Source.SPACE_FILLING)
+        return rng.random(history.dimension), dale.Reason(Source.SPACE_FILLING)
 
 
 def without_store(budget):

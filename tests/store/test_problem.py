@@ -14,6 +14,7 @@ from store_runs import BOUNDS, Uniform, same, same_runs, valley
 
 import dale
 from dale.history.reason import ClosedRegion, Source, TrustRegionStep
+from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.store import location as place
 from dale.store.codec import StandIn, as_json, plain, restored
 from dale.store.events import reason_data, reason_from
@@ -35,6 +36,12 @@ def above(x):
     return x[0] + x[1] >= 0.5
 
 
+class Revised(dale.methods.DefaultMethod):
+    """The default method of a later version, which proposes other points."""
+
+    revision = 2
+
+
 class TestAnotherProblem:
     SPACE = dale.Space(a=dale.Float(0, 1), b=dale.Int(1, 5), c=dale.Choice(["x", "y"]))
 
@@ -44,9 +51,13 @@ class TestAnotherProblem:
             ({"seed": 1}, "seed is 0 in the store and 1 here"),
             (
                 {"method": dale.methods.paper()},
-                "^[^;]*method is DefaultMethod in the store and BayesianOptimization here. It",
+                "^[^;]*method is default in the store and bayesian_optimization here. It",
             ),
-            ({"method": dataclasses.replace(dale.methods.default(), initial=5)}, "method.fields.initial is 3 in the"),
+            (
+                {"method": dataclasses.replace(dale.methods.default(), initial=5)},
+                "method.settings.initial is absent in the store and 5 here",
+            ),
+            ({"method": Revised()}, "^[^;]*method.revision is 1 in the store and 2 here. It"),
             ({"noise": 0.1}, "noise is 'auto' in the store and 0.1 here"),
             ({"constraints": [lambda p: True]}, r"constraints is \[\] in the store and \[.*<lambda>\] here"),
             (
@@ -54,7 +65,10 @@ class TestAnotherProblem:
                 "space.parameters.a.upper is 1.0 in the store and 2",
             ),
             ({"space": SPACE.parameters | {"a": dale.Float(0, 1, log=False, step=0.5)}}, "space.parameters.a.step"),
-            ({"space": SPACE.parameters | {"b": dale.Float(1, 5)}}, "space.parameters.b.kind is 'Int'"),
+            (
+                {"space": SPACE.parameters | {"b": dale.Float(1, 5)}},
+                "space.parameters.b is Int in the store and Float here",
+            ),
             ({"space": SPACE.parameters | {"c": dale.Choice(["x", "z"])}}, r"c.options is \['x', 'y'\] in the store"),
             ({"space": SPACE.parameters | {"c": dale.Choice(["x", "y"], ordered=True)}}, "c.ordered is False"),
             ({"space": SPACE.parameters | {"d": dale.Float(0, 1)}}, "space.parameters.d is absent in the store"),
@@ -100,8 +114,8 @@ class TestAnotherProblem:
         parent = {"float": dale.Choice([1, 1.0]), "object": dale.Choice(["a", "b"])}
         one = dale.Space(parent | {"x": dale.Float(0, 1)})
         other = dale.Space(parent | {"x": dale.Float(0, 1).when({"float": 1.0, "object": "a"})})
-        assert list(differences(space_data(one), space_data(other))) == [
-            "conditions.x is absent in the store and [['float', [1.0]], ['object', ['a']]] here"
+        assert list(differences(space_data(one), space_data(other), ("space",))) == [
+            "space.conditions.x is absent in the store and [['float', [1.0]], ['object', ['a']]] here"
         ]
 
     def test_the_same_written_otherwise_is_the_same(self, tmp_path):
@@ -117,6 +131,30 @@ class TestAnotherProblem:
         with pytest.raises(dale.StoreError):
             dale.Optimizer(BOUNDS, seed=1, store=tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+
+class TestMethods:
+    def test_only_changed_settings_are_stored(self):
+        def stored(method):
+            return problem_of(dale.Space.from_pairs(BOUNDS), 0, method, None, None)["method"]
+
+        changed = dataclasses.replace(dale.methods.default(), initial=5, length_scale=AlphaRatio(threshold=2.0))
+        settings = {"length_scale": {"type": "AlphaRatio", "threshold": 2.0}, "initial": 5}
+        assert stored(dale.methods.default()) == {"name": "default", "revision": 1, "settings": {}}
+        assert stored(changed) == {"name": "default", "revision": 1, "settings": settings}
+        assert stored(dale.methods.imgpo()) == {"name": "imgpo", "revision": 1, "settings": {}}
+        settings = {"length_scale": {"type": "AlphaRatio"}, "regions": {"type": "RegionIdentification"}}
+        assert stored(dale.methods.paper()) == {"name": "bayesian_optimization", "revision": 1, "settings": settings}
+
+    def test_a_new_setting_with_a_default_changes_no_stored_run(self, tmp_path):
+        @dataclasses.dataclass(frozen=True)
+        class Extended(dale.methods.DefaultMethod):
+            new: int = 1
+
+        dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db").close()
+        dale.Optimizer(BOUNDS, seed=0, method=Extended(), store=tmp_path / "run.db").close()
+        with pytest.raises(dale.StoreError, match=r"method\.settings\.new is absent in the store and 2 here"):
+            dale.Optimizer(BOUNDS, seed=0, method=Extended(new=2), store=tmp_path / "run.db")
 
 
 class TestHostileNames:

@@ -11,6 +11,7 @@ from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley, wi
 
 import dale
 from dale.history.trial import TrialState
+from dale.store import sqlite
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),
@@ -59,6 +60,18 @@ def test_cut_anywhere_it_proposes_what_it_would_have(tmp_path, objective, space)
         step(optimizer, objective, k)
     assert same_runs(optimizer.history, whole)
     assert same_runs(dale.open(tmp_path / "run.db", space).history, whole)
+
+
+def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):
+    with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db") as optimizer:
+        step(optimizer, valley, 20)
+    n, verified, checksum_of = len(dale.open(tmp_path / "run.db").events), [], sqlite.checksum_of
+    monkeypatch.setattr(sqlite, "checksum_of", lambda row, *rest: verified.append(row[0]) or checksum_of(row, *rest))
+    again = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert verified == list(range(1, n + 2))  # the last is written: this process has opened the run
+    assert same_runs(again.history, optimizer.history)
+    again.ask()
+    assert len(verified) == n + 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ What a run remembers from one proposal to the next, to save time.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dale._arrays import Vector
@@ -22,11 +24,44 @@ class Proposal(NamedTuple):
 
 
 class Method(Protocol):
-    """Proposes the next evaluation."""
+    """Proposes the next evaluation. A run is stored with its name, revision and changed settings."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the method in a stored run."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """Rises whenever the same history gives another proposal than before."""
+        ...
+
+    def changed_settings(self) -> Mapping[str, Any]:
+        """The settings that differ from their defaults: a new setting with a default changes no stored run."""
+        ...
 
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point: a function of the history and the seed. ``memory`` saves time and changes nothing."""
         ...
+
+
+def changed_settings(settings: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults; those without a default always count.
+
+    A field that is a dataclass itself becomes a mapping of its ``type`` and its own changed settings.
+    """
+    values = {field: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return {field.name: _nested(value) for field, value in values.items() if value != _default(field)}
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _nested(value: Any) -> Any:
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    return {"type": type(value).__name__, **changed_settings(value)}
 
 
 class Cache:

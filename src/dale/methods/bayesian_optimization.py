@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal
+from dale.methods.base import Cache, Proposal, changed_settings
 from dale.methods.initial_design import (
     MIN_DISTANCE_FAILED,
     MIN_DISTANCE_PENDING,
@@ -69,6 +70,8 @@ class BayesianOptimization:
     regions: RegionIdentification | None
     acquisition: AcquisitionFunction = log_expected_improvement
     initial: int = INITIAL
+    name: ClassVar[str] = "bayesian_optimization"
+    revision: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
@@ -82,6 +85,10 @@ class BayesianOptimization:
             raise ValueError("a region promises log EI: wanted acquisition=log_expected_improvement, or regions=None")
         if self.initial < 1:
             raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
+
+    def changed_settings(self) -> dict[str, Any]:
+        """As ``Method``."""
+        return changed_settings(self)
 
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point of the unit cube."""

@@ -42,7 +42,7 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from dale._arrays import Matrix, Vector
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal
+from dale.methods.base import Cache, Proposal, changed_settings
 from dale.models.cholesky import CholeskyFactor
 from dale.models.gaussian_process import LEAST_VARIANCE, UNKNOWN, GaussianProcess, Prior
 from dale.models.kernels.matern import Matern52
@@ -286,6 +286,13 @@ class _LastSearch:
 @dataclass(frozen=True)
 class IMGPO:
     """The method. It has nothing to set."""
+
+    name: ClassVar[str] = "imgpo"
+    revision: ClassVar[int] = 1
+
+    def changed_settings(self) -> dict[str, Any]:
+        """As ``Method``."""
+        return changed_settings(self)
 
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """What the tree waits for when it has been fed with the history."""

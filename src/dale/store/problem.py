@@ -13,6 +13,7 @@ from typing import Any
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale.errors import StoreError
+from dale.methods.base import Method
 from dale.space.choice import Choice
 from dale.space.float import Float
 from dale.space.int import Int
@@ -29,7 +30,7 @@ KINDS: dict[str, Callable[..., Parameter]] = {"Float": Float, "Int": Int}
 def problem_of(
     space: Space,
     seed: int | None,
-    method: Any,
+    method: Method,
     noise: float | None,
     constraints: Any,
     objective: Mapping[str, Any] | None = None,
@@ -39,29 +40,45 @@ def problem_of(
     return {
         "space": space_data(space),
         "seed": seed,
-        "method": plain(method),
+        "method": {
+            "name": method.name,
+            "revision": method.revision,
+            "settings": _settings(method.changed_settings()),
+        },
         "noise": "auto" if noise is None else noise,
         "constraints": [_constraint(c) for c in _each(constraints)],
         **told,
     }
 
 
-def differences(stored: Any, given: Any, path: str = "") -> Iterator[str]:
-    """What differs between two problems, in words; the order in which parameters were written does not count."""
+def differences(stored: Any, given: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Describe what differs between the problem of a store and another one.
+
+    The order of the parameters does not count. Neither does a key of the store that this version does not write, nor
+    an objective or a seed that only one of them has.
+    """
     if isinstance(stored, Mapping) and isinstance(given, Mapping):
-        names = stored.get("object"), given.get("object")
-        if (
-            all(isinstance(name, str) for name in names) and names[0] != names[1]
-        ):  # what they are made of differs anyway
-            yield f"{path} is {names[0]} in the store and {names[1]} here"
-            return
-        for key in [*stored, *(k for k in given if k not in stored)]:
-            untold = not path and key == "objective" and not (key in stored and key in given)
-            if not untold and (key != "seed" or given.get(key, NOT_THERE) is not None):
-                inner = key if not path else f"{path}.{key}"
-                yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), inner)
+        if not _has_names(path):
+            for key in ("object", "kind", "type", "name"):  # the rest of two different things differs anyway
+                one, other = stored.get(key), given.get(key)
+                if one != other:
+                    yield f"{'.'.join(path)} is {_named(one)} in the store and {_named(other)} here"
+                    return
+        for key in [*given, *(k for k in stored if k not in given and not _is_schema(path))]:
+            if path or key not in ("seed", "objective") or (stored.get(key) is not None and given[key] is not None):
+                yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), (*path, key))
     elif stored is NOT_THERE or given is NOT_THERE or as_json(stored) != as_json(given):
-        yield f"{path} is {_said(stored)} in the store and {_said(given)} here"
+        yield f"{'.'.join(path)} is {_said(stored)} in the store and {_said(given)} here"
+
+
+def _has_names(path: tuple[str, ...]) -> bool:
+    """Whether the keys of the mapping at this place of a problem are names that a user has chosen."""
+    return path in (("space", "parameters"), ("space", "conditions")) or path[:1] == ("objective",)
+
+
+def _is_schema(path: tuple[str, ...]) -> bool:
+    """Whether the keys of the mapping at this place are the format's own: more of them may come."""
+    return path in ((), ("space",), ("method",)) or (path[:2] == ("space", "parameters") and len(path) == 3)
 
 
 def space_data(space: Space) -> dict[str, Any]:
@@ -133,6 +150,11 @@ def _fields(parameter: Any, *names: str) -> dict[str, Any]:
     return {name: plain(getattr(parameter, name)) for name in names}
 
 
+def _settings(value: Any) -> Any:
+    """Settings of a method as plain data; mappings, of nested settings, stay mappings."""
+    return {key: _settings(v) for key, v in value.items()} if isinstance(value, Mapping) else plain(value)
+
+
 def _each(constraints: Any) -> Sequence[Any]:
     if constraints is None:
         return []
@@ -147,6 +169,10 @@ def _constraint(constraint: Any) -> Any:
         kind, fun = "NonlinearConstraint", plain(constraint.fun)
         return {"kind": kind, "fun": fun, "lb": plain(constraint.lb), "ub": plain(constraint.ub)}
     return plain(constraint)
+
+
+def _named(data: Any) -> str:
+    return data if isinstance(data, str) else _said(data)
 
 
 def _said(data: Any) -> str:

@@ -17,7 +17,7 @@ from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
 from dale.store.events import Event, Kind, params_data, reason_data
 from dale.store.location import checked_path
-from dale.store.problem import MOST_SHOWN, differences, problem_of, space_from
+from dale.store.problem import MOST_SHOWN, differences, space_data, space_from
 from dale.store.store import read
 
 COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")  # of a CSV file, as well
@@ -34,10 +34,9 @@ def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
     where = checked_path(path)
     if not where.is_file():
         raise StoreError(f"there is no file {where}; wanted what was given as store= to minimize or Optimizer")
-    problem, _, events = read(where)
+    problem, events, _ = read(where)
     if space is not None:
-        given = problem_of(as_space(space), None, None, None, None)["space"]
-        found = list(differences(problem["space"], given, "space"))
+        found = list(differences(problem["space"], space_data(as_space(space)), ("space",)))
         if found:
             raise StoreError(f"{where} holds another problem: {'; '.join(found[:MOST_SHOWN])}; give its own space")
     return Run(where, problem, events, space_from(problem["space"]) if space is None else as_space(space))

@@ -29,7 +29,7 @@ from dale.store.codec import as_json
 from dale.store.events import Event, Kind
 
 APPLICATION = int.from_bytes(b"dale", "big")
-VERSION = 1
+VERSION = 2
 TURN = 1.0  # seconds that SQLite waits at a time, so that Ctrl-C is heard in between
 TABLES = {
     "run": """CREATE TABLE run (
@@ -136,8 +136,8 @@ def check_names(path: Path) -> None:
         )
 
 
-def check(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:
-    """The problem, the mark that the events begin at, and every event; an error if a bit is not as it was written."""
+def check(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], list[Event], Mark]:
+    """The problem, every event and the mark after them; an error if a bit is not as it was written."""
     connection.execute("BEGIN")
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -158,9 +158,8 @@ def check(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], M
         texts = [row[0] for row in connection.execute("SELECT problem FROM run")]
         if len(texts) != 1:
             raise _damaged(path, f"it tells {len(texts)} problems, wanted one")
-        start = Mark(0, crc32(texts[0].encode()))
-        events, _ = events_after(connection, start, path)
-        return _decoded(texts[0], path), start, events
+        events, mark = events_after(connection, Mark(0, crc32(texts[0].encode())), path)
+        return _decoded(texts[0], path), events, mark
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -35,18 +35,19 @@ from dale.store.problem import MOST_SHOWN, differences
 from dale.store.sessions import Sessions, is_inherited, sessions_of
 from dale.store.sqlite import Mark, append, check, check_names, commit, connect, create, events_after, reported
 
-Place = tuple[Mark, dict[int, int]]  # the last event, and who evaluates the pending trials
+Place = tuple[Mark, dict[int, int], list[Event]]  # the last event, who evaluates the pending trials, what is unread
 PATIENCE = 600.0  # seconds to wait for another process that writes: it may be thinking
 
 
 class Store:
-    """One optimizer's way to a run on disk; ``open_store`` makes it.
+    """One optimizer's connection to a run on disk; ``open_store`` makes it.
 
     Args:
-        path: Of the file, resolved.
-        seed: Of the run.
-        space: Of the run.
-        start: Where its events begin.
+        path: The file, resolved.
+        seed: The seed of the run.
+        space: The space of the run.
+        events: All events of the file, verified; the first transaction yields them.
+        mark: Number and checksum of the last one.
 
     Attributes:
         path: As given.
@@ -54,14 +55,17 @@ class Store:
         writing: Whether a transaction is open.
     """
 
-    def __init__(self, path: Path, seed: int, space: Space, start: Mark) -> None:
+    def __init__(self, path: Path, seed: int, space: Space, events: list[Event], mark: Mark) -> None:
         self.path = path
         self.seed = seed
         self.writing = False
         self._space = space
         self._process = os.getpid()
-        self._mark = start
+        self._mark = mark
         self._owners: dict[int, int] = {}  # of the pending trials: the session that evaluates each
+        self._unread = events  # read from the file, not yet by the optimizer
+        for event in events:
+            self._note(event)
         self._sessions = sessions_of(path)
         with reported(path, "open"):
             check_names(path)
@@ -82,7 +86,7 @@ class Store:
             with reported(self.path, "read"):
                 self._begin()
                 self.writing = True
-                news = self._news()
+                news, self._unread = [*self._unread, *self._news()], []
             yield news
             with self._saved():
                 commit(self._connection, self._mark)
@@ -94,12 +98,12 @@ class Store:
 
     def place(self) -> Place:
         """How far the run has been read."""
-        return self._mark, dict(self._owners)
+        return self._mark, dict(self._owners), self._unread
 
     def go_back(self, place: Place) -> None:
         """Read again from there the next time: what was written since, if it was, comes as news."""
         self.writing = False  # Ctrl-C may have come before the end of the transaction could say so
-        self._mark, self._owners = place
+        self._mark, self._owners, self._unread = place
 
     def write(self, kind: Kind, trial: Trial) -> None:
         """Append an event about a trial; inside a transaction."""
@@ -175,10 +179,11 @@ class Store:
 
     def _begin_session(self) -> int:
         """Enter this process into the run, with the next number."""
-        start, self._session = self._mark, 0
+        self._session = 0
         try:
             self._begin()
-            session = 1 + max((event.session for event in self._news()), default=0)
+            self._unread = [*self._unread, *self._news()]
+            session = 1 + max((event.session for event in self._unread), default=0)
             while not self._sessions.begin(session):
                 session += 1
             self._session = session
@@ -189,7 +194,6 @@ class Store:
             self._roll_back()
             self._connection.close()
             raise
-        self._mark, self._owners = start, {}  # the optimizer reads from the beginning
         return self._session
 
     def _check_usable(self) -> None:
@@ -209,7 +213,12 @@ class Store:
 
 
 def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
-    """The store of a problem: a new one, or one that is there already and whole, and of the same problem."""
+    """Open the store of a problem, or create it.
+
+    The file is read and verified once, before the write lock is taken: a file that is damaged or that holds another
+    problem is never opened for writing, and other processes do not wait. With the lock held, only the events that were
+    appended since are read; their checksums continue those of the verified ones.
+    """
     where = checked_path(path)
     if is_inherited(where):
         raise StoreError(
@@ -226,7 +235,7 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
         )
     if not where.exists():
         create(where, {**problem, "seed": check_seed(problem["seed"])})
-    stored, start, _ = read(where)
+    stored, events, mark = read(where)
     found = list(differences(stored, problem))
     if found:
         more = f", and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
@@ -234,11 +243,11 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
             f"{where} holds another problem: {'; '.join(found[:MOST_SHOWN])}{more}. It was left as it is: give what it "
             "was made with to go on with it, or another name to begin a new run"
         )
-    return Store(where, stored["seed"], space, start)
+    return Store(where, stored["seed"], space, events, mark)
 
 
-def read(path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:
-    """The problem of a store, where its events begin, and all of them; nothing is written, not even beside it."""
+def read(path: Path) -> tuple[dict[str, Any], list[Event], Mark]:
+    """The problem of a store, all of its events and the mark after them; nothing is written, not even beside it."""
     log = Path(f"{path}-wal")
     if not log.exists():  # nobody writes: then SQLite need not leave files of its own beside it
         with contextlib.suppress(StoreError):
@@ -248,7 +257,7 @@ def read(path: Path) -> tuple[dict[str, Any], Mark, list[Event]]:
     return _read(path, "ro")
 
 
-def _read(path: Path, mode: Literal["ro", "ro&immutable=1"]) -> tuple[dict[str, Any], Mark, list[Event]]:
+def _read(path: Path, mode: Literal["ro", "ro&immutable=1"]) -> tuple[dict[str, Any], list[Event], Mark]:
     with reported(path, "read"), contextlib.closing(connect(path, mode)) as connection:
         return check(connection, path)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dale.history.history import History
 from dale.history.reason import Reason, Source
@@ -24,6 +25,13 @@ class Thought(NamedTuple):
 class RandomPoints:
     """Points drawn evenly from the cube: what workers wait with it is due to everything but thinking."""
 
+    name: ClassVar[str] = "random_points"
+    revision: ClassVar[int] = 1
+
+    def changed_settings(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """A random point."""
         point = generator(seed, history.n_asked).random(history.dimension)
@@ -36,6 +44,20 @@ class Timed:
 
     method: Method
     thoughts: list[Thought] = field(default_factory=list, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The method's."""
+        return self.method.name
+
+    @property
+    def revision(self) -> int:
+        """The method's."""
+        return self.method.revision
+
+    def changed_settings(self) -> Mapping[str, Any]:
+        """The method's."""
+        return self.method.changed_settings()
 
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """What the method proposes."""

@@ -27,14 +27,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dale.history.history import History
 from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
 from dale.history.reason import Source
 from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal
+from dale.methods.base import Cache, Proposal, changed_settings
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.local_step import LocalModel, Step
@@ -74,7 +74,13 @@ class DefaultMethod:
     turn_aside: float = TURN_ASIDE
     compress: bool = True
     most: int = MAX_OBSERVATIONS
+    name: ClassVar[str] = "default"
+    revision: ClassVar[int] = 1
     takes_constraints: ClassVar[bool] = True
+
+    def changed_settings(self) -> dict[str, Any]:
+        """As ``Method``."""
+        return changed_settings(self)
 
     def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
         """The next point of the unit cube."""
