@@ -1,7 +1,10 @@
 """The command line, run in this process."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import dale
 from dale.cli import main
 from dale.cli.demo import command as demo
-from dale.cli.main import COMMANDS
+from dale.cli.main import COMMANDS, OPTIONAL_COMMANDS
 
 PLOTS = ["branin-contour.png", "branin-convergence.png", "ode-convergence.png", "ode-fit.png", "ode-slices.png"]
 
@@ -54,6 +57,60 @@ class TestMain:
     def test_as_a_module(self):
         done = subprocess.run([sys.executable, "-m", "dale", "--version"], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == f"dale {dale.__version__}"
+
+
+GREET = """
+def add_parser(subparsers):
+    parser = subparsers.add_parser("greet", help="greet somebody")
+    parser.add_argument("--name")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    print(f"hello {args.name}")
+    return 7
+"""
+
+
+class TestCommandsOfOtherPackages:
+    """Entry points of the group ``dale.commands``."""
+
+    @pytest.fixture
+    def installed(self, tmp_path, monkeypatch):
+        """A package with a command, installed as pip would do it."""
+        (tmp_path / "greetings.py").write_text(GREET)
+        info = tmp_path / "greetings-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[dale.commands]\ngreet = greetings:add_parser\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        yield
+        sys.modules.pop("greetings", None)
+
+    def test_run(self, installed, capsys):
+        assert main(["greet", "--name", "you"]) == 7
+        assert capsys.readouterr().out == "hello you\n"
+
+    def test_are_listed_without_being_imported(self, installed, capsys):
+        assert main([]) == 2
+        listed = re.findall(r"^    (\w+) +(.*)$", capsys.readouterr().out, re.MULTILINE)
+        assert ("greet", "command of greetings") in listed
+        assert {name for name, _ in listed} >= {*COMMANDS, "greet"}
+        assert "greetings" not in sys.modules
+
+    def test_bench_says_how_to_install_it(self, monkeypatch, capsys):
+        monkeypatch.setattr(metadata, "entry_points", lambda group: metadata.EntryPoints())
+        with pytest.raises(SystemExit) as stop:
+            main(["bench", "list"])
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == (
+            "dale: error: dale bench is not installed; in the dale repository, run: pip install ./benchmarks; "
+            "see dale --help\n"
+        )
+
+    def test_the_package_of_bench_is_where_the_message_says(self):
+        project = tomllib.loads((Path(__file__).parents[2] / "benchmarks" / "pyproject.toml").read_text())["project"]
+        assert set(project["entry-points"]["dale.commands"]) == set(OPTIONAL_COMMANDS)
 
 
 class TestErrors:

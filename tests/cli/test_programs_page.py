@@ -35,7 +35,7 @@ def run(tmp_path):
     for name, text in files().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     folder = Path(sys.executable).parent
-    step_bounds = {
+    environment = {
         **os.environ,
         "PYTHONPATH": str(Path(dale.__file__).parents[1]),
         "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
@@ -45,7 +45,7 @@ def run(tmp_path):
         command, *words = shlex.split(line)
         assert command == "dale"
         argv = [sys.executable, "-m", "dale", *words]
-        return subprocess.run(argv, cwd=tmp_path, env=step_bounds, capture_output=True, text=True, timeout=600)
+        return subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
 
     return run
 

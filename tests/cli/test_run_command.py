@@ -74,20 +74,19 @@ class TestRun:
         assert lines[1] == f"best value  {run.best_value:.10g}"
         assert lines[-2:] == [
             f"logs        {Path.cwd() / 'run.logs'}",
-            "store       run.db, to look at with: dale show run.db",
+            "store       run.db (print it with: dale show run.db)",
         ]
         assert len(said.err.splitlines()) == 8  # no terminal: a line for each evaluation
         assert sorted(names("run.logs"), key=int) == list(map(str, range(8)))
         assert all(t.value == (t.params["a"] - 0.3) ** 2 + abs(t.params["b"] - 2) for t in run.history)
 
     def test_the_same_line_goes_on_and_says_so(self, capsys):
-        for budget, said in (("3", ""), ("5", "dale: found run.db with 3 of 5 evaluations: going on from there")):
+        for budget, said in (("3", ""), ("5", "dale: run.db has 3 of 5 evaluations: resuming")):
             assert main(line("--budget", budget, "--no-progress")) == 0
             assert capsys.readouterr().err.strip() == said
         assert main(line("--budget", "5")) == 0
-        assert (
-            capsys.readouterr().err == "dale: found run.db with 5 of 5 evaluations: give a larger --budget for more\n"
-        )
+        said = "dale: run.db has 5 of 5 evaluations: pass a larger --budget to continue\n"
+        assert capsys.readouterr().err == said
         assert len(dale.open("run.db").history) == 5
 
     def test_every_option(self, capsys):
@@ -125,11 +124,11 @@ class TestRun:
         said = capsys.readouterr()
         why = "the program ended with exit code 1: it broke"
         assert said.err.splitlines()[0] == (
-            f"dale: evaluation 0 failed, the run goes on: {why}; output is in {Path.cwd() / 'run.logs'}"
+            f"dale: trial 0 failed, the run continues: {why}; output: {Path.cwd() / 'run.logs'}"
         )
-        assert said.err.count("the run goes on") == 1
+        assert said.err.count("the run continues") == 1
         assert f"(the last error: {why})" in said.out
-        assert "failed      3 of 3, the last was evaluation 2:" in said.out
+        assert "failed      3 of 3, the last one is trial 2:" in said.out
         assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
 
     def test_what_a_program_writes_cannot_steer_the_terminal(self, capsys):
@@ -173,13 +172,13 @@ class TestErrors:
             (["run", "--space", "space.toml", "--budget", "1", "--nosie", "1"], "unrecognized arguments: --nosie 1"),
             (
                 ["run", "--space", "space.toml", "--budget", "1", "sim", "{a}"],
-                "sim {a}; a program stands after --; see",
+                "sim {a}; write the program after --; see",
             ),
             (
                 ["run", "--space", "space.toml", "--budget", "1", "--method", "x"],
                 "argument --method: invalid choice: 'x'",
             ),
-            (["demo", "--", "x"], "dale: error: dale demo takes nothing after --, got x"),
+            (["demo", "--", "x"], "dale: error: dale demo expects nothing after --, got x"),
         ],
     )
     def test_of_the_options_are_one_line(self, argv, said, capsys):
@@ -193,12 +192,12 @@ class TestErrors:
         ("options", "words", "said"),
         [
             (["--budget", "0"], ["x", "{a}", "{b}"], "budget must be at least 1, got 0"),
-            (["--budget", "1"], [], "wanted a program after --, as in: dale run .* got neither"),
+            (["--budget", "1"], [], "expected either a program after --, as in: dale run .* got neither"),
             (["--budget", "1", "--function", "m:f"], ["x"], "got both"),
-            (["--budget", "1", "--function", "m"], [], "must be like package.module:name, got 'm'"),
+            (["--budget", "1", "--function", "m"], [], "expected package.module:name, got 'm'"),
             (["--budget", "1", "--function", "no_such_module:f"], [], "No module named 'no_such_module'"),
-            (["--budget", "1", "--function", "json:f"], [], "json has no 'f'"),
-            (["--budget", "1", "--function", "m:f", "--key", "x"], [], "--key is for programs"),
+            (["--budget", "1", "--function", "json:f"], [], "json has no attribute 'f'"),
+            (["--budget", "1", "--function", "m:f", "--key", "x"], [], "--key applies to programs only"),
             (["--budget", "1"], ["no-such-program", "{a}", "{b}"], "program 'no-such-program' was not found"),
             (["--budget", "1"], [*PYTHON, "{a}"], "does not contain parameter 'b'"),
             (["--budget", "1"], [*PYTHON, "{a}", "{b}", "{c}"], "contains {c}; expected one of"),
@@ -337,7 +336,7 @@ class TestItsEnd:
         out, err = run.communicate(timeout=300)
         assert run.returncode == 0, err
         assert out.startswith("The budget is spent after 6 evaluations")
-        assert "dale: found run.db with 2 of 6 evaluations: going on from there" in err
+        assert "dale: run.db has 2 of 6 evaluations: resuming" in err
         history = dale.open("run.db").history
         assert [t.value for t in history] == [t.params["a"] for t in history]
         # Those that were being evaluated when it was killed ran once more for each kill; all of their logs are there.

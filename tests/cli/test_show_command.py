@@ -1,4 +1,4 @@
-"""``dale show``: what a store holds, in words and as files."""
+"""``dale show``: the content of a store, printed and as files."""
 
 import csv
 import json
@@ -46,9 +46,9 @@ def test_what_it_says(store, capsys):
         [str(i), str(10 - i), f"a={i / 10:g},"] for i in (6, 5, 4, 3, 2)
     ]
     failed = lines.index("2 failed")
-    assert lines[failed + 1 : failed + 3] == ["  7  ValueError: \\x1b[31mbad", "  8  the node died (asked again)"]
+    assert lines[failed + 1 : failed + 3] == ["  7  ValueError: \\x1b[31mbad", "  8  the node died (retried)"]
     assert "\x1b" not in said
-    assert any(line.startswith("begun       20") for line in lines)
+    assert any(line.startswith("started     20") for line in lines)
 
 
 def test_how_many(store, capsys):
@@ -133,7 +133,7 @@ def test_one_long_option_does_not_hide_the_rest(tmp_path, capsys):
 
 
 def test_nothing_in_a_store_is_run(store):
-    """The words of its command are shown, never started: here they would leave a file."""
+    """The stored command is printed and never run: here it would create a file."""
     with dale.Optimizer([(0, 1)], seed=0, store="evil.db", objective={"args": ["touch", "run-it"]}):
         pass
     done = subprocess.run([sys.executable, "-m", "dale", "show", "evil.db"], capture_output=True, text=True, check=True)

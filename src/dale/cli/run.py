@@ -1,4 +1,4 @@
-"""``dale run``: minimise what a program, or a function that is named on the command line, computes."""
+"""``dale run``: minimise the output of a program, or a Python function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import dale
 from dale import methods
-from dale.cli.main import INTERRUPTED, printable
+from dale.cli.main import EXIT_INTERRUPTED, escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.result import Result
 from dale.history.trial import TrialState
@@ -22,8 +22,8 @@ from dale.space.space import Space
 from dale.view.summary import short_error
 
 STORE = "run.db"
-NOTHING = 1  # exit status: there is no result, or no more could be evaluated
-TERMINATED = 143  # as shells have it: 128 + SIGTERM
+EXIT_NO_RESULT = 1  # there is no result, or the executor broke
+EXIT_TERMINATED = 143  # as in shells: 128 + SIGTERM
 METHODS: dict[str, Callable[[], Any]] = {
     "default": methods.default,
     "paper": methods.paper,
@@ -31,53 +31,53 @@ METHODS: dict[str, Callable[[], Any]] = {
     "lcb": methods.lcb,
     "imgpo": methods.imgpo,
 }
-OF_A_PROGRAM = ("result", "key", "logs", "cwd")  # options that a function has no use for
-ABOUT = """\
-Minimise the last number that a program prints. {a} stands for parameter a of the space, as an argument of the program
-or a part of one; {params} for the path of a JSON file with all of them, {folder} for a folder of the evaluation's own,
-{trial} for its number. There is no shell between dale and the program. The same line again goes on where it ended."""
+PROGRAM_OPTIONS = ("result", "key", "logs", "cwd")  # not valid with --function
+DESCRIPTION = """\
+Minimise the last number that a program prints. In the arguments of the program, {a} is replaced by parameter a of the
+space, {params} by the path of a JSON file with all parameters, {folder} by the path of a directory for the evaluation,
+and {trial} by the id of the trial. No shell is involved. Re-run the same command to resume."""
 
 
 def add_parser(subparsers: Any) -> None:
-    """The options of ``dale run``."""
+    """Add the options of ``dale run``."""
     parser = subparsers.add_parser(
         "run",
-        help="minimise what a program computes",
+        help="minimise the output of a program",
         usage="dale run --space FILE --budget N [options] -- program argument ...",
-        description=ABOUT,
+        description=DESCRIPTION,
     )
     add = parser.add_argument
     add("--space", required=True, metavar="FILE", help="TOML file with the parameters")
-    add("--budget", type=int, required=True, metavar="N", help="number of evaluations, those of the store included")
-    add("--function", metavar="MODULE:NAME", help="a Python function to minimise in place of a program")
-    add("--store", default=STORE, metavar="FILE", help="file that keeps the run (%(default)s)")
+    add("--budget", type=int, required=True, metavar="N", help="number of evaluations, including those in the store")
+    add("--function", metavar="MODULE:NAME", help="minimise a Python function instead of a program")
+    add("--store", default=STORE, metavar="FILE", help="file that the run is stored in (%(default)s)")
     add("--seed", type=int, metavar="N", help="same seed, same run")
-    add("--n-parallel", type=int, metavar="N", help="evaluations at once")
-    add("--timeout", type=float, metavar="SECONDS", help="limit for each evaluation, which is then ended")
-    add("--time-limit", type=float, metavar="SECONDS", help="limit for the run: then no more evaluations are begun")
-    add("--target", type=float, metavar="VALUE", help="stop when a value is as low as this")
-    add("--tolerance", type=float, metavar="VALUE", help="stop when nothing left promises more than this")
+    add("--n-parallel", type=int, metavar="N", help="number of evaluations at once")
+    add("--timeout", type=float, metavar="SECONDS", help="terminate an evaluation after this many seconds")
+    add("--time-limit", type=float, metavar="SECONDS", help="start no evaluation after this many seconds")
+    add("--target", type=float, metavar="VALUE", help="stop when the best value is at most this")
+    add("--tolerance", type=float, metavar="VALUE", help="stop when the expected improvement is below this")
     add(
         "--noise",
         type=number_or_auto,
         default="auto",
-        metavar="SD",
-        help="standard deviation of the values' errors (auto)",
+        metavar="STD",
+        help="standard deviation of the noise in the values (auto)",
     )
-    add("--x0", metavar="FILE", help="CSV file with points to begin with")
-    add("--y0", metavar="COLUMN", help="its column with their values, where they are known")
+    add("--x0", metavar="FILE", help="CSV file with points to evaluate first")
+    add("--y0", metavar="COLUMN", help="column of that file with their values, if known")
     add("--result", metavar="FILE", help="JSON file that the program writes its value to, such as {folder}/out.json")
-    add("--key", metavar="PLACE", help="where in that file the value is, such as metrics.loss")
-    add("--logs", metavar="FOLDER", help="where the program's output goes (beside the store)")
-    add("--cwd", metavar="FOLDER", help="where the program runs; {folder} for a folder of its own (here)")
-    add("--method", choices=METHODS, default="default", help="how points are chosen (%(default)s)")
-    add("--dask", metavar="ADDRESS", help="of a Dask scheduler, whose workers evaluate")
-    add("--no-progress", action="store_true", help="say nothing on the way")
-    parser.set_defaults(run=run, words=None)
+    add("--key", metavar="KEY", help="place of the value in that file, such as metrics.loss")
+    add("--logs", metavar="DIR", help="directory for the output of the program (next to the store)")
+    add("--cwd", metavar="DIR", help="working directory of the program; {folder} gives each evaluation its own")
+    add("--method", choices=METHODS, default="default", help="optimization method (%(default)s)")
+    add("--dask", metavar="ADDRESS", help="evaluate on the workers of the Dask scheduler at this address")
+    add("--no-progress", action="store_true", help="print only the result and the first failure")
+    parser.set_defaults(run=run, program=None)
 
 
 def run(args: argparse.Namespace) -> int:
-    """The whole run; the exit status says whether there is a result."""
+    """Run the optimization, and return the exit status."""
     objective = _objective(args)
     space = Space.from_toml(args.space)
     report = Report(args)
@@ -103,94 +103,95 @@ def run(args: argparse.Namespace) -> int:
                 timeout=args.timeout,
                 store=args.store,
             )
-    except RuntimeError as error:  # nothing could be evaluated, or processes cannot be had
+    except RuntimeError as error:  # nothing could be evaluated, or no process could be started
         if args.traceback or isinstance(error, dale.StoreError):
             raise
-        print(f"dale: error: {printable(str(error))}", file=sys.stderr)
-        return NOTHING
+        print(f"dale: error: {escape_control_characters(str(error))}", file=sys.stderr)
+        return EXIT_NO_RESULT
     report.end(result)
     if result.status == STOPPED:
-        return TERMINATED if result.message == "Terminated" else INTERRUPTED
-    return NOTHING if result.x is None or result.status == BROKEN else 0
+        return EXIT_TERMINATED if result.message == "Terminated" else EXIT_INTERRUPTED
+    return EXIT_NO_RESULT if result.x is None or result.status == BROKEN else 0
 
 
 class Report:
-    """What is said on the way, on standard error, and at the end."""
+    """Prints the progress to standard error, and the result to standard output."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.budget: int = args.budget
         self.store: str = args.store
         self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
-        self.live = sys.stderr.isatty() and not args.no_progress  # then minimize shows a line
+        self.shows_bar = sys.stderr.isatty() and not args.no_progress  # by minimize
         self.quiet: bool = args.no_progress
         self._seen: set[int] = set()
         self._warned = False
 
     def begin(self) -> None:
-        """Say whether a run goes on."""
+        """Say whether the run resumes an earlier one."""
         if not Path(self.store).exists():
             return
         before = dale.open(self.store)
         self._seen = {trial.id for trial in before.history if trial.state is not TrialState.PENDING}
         n = before.n_evaluated
-        then = "give a larger --budget for more" if n >= self.budget else "going on from there"
-        self._say(f"found {self.store} with {n} of {self.budget} evaluations: {then}")
+        then = "pass a larger --budget to continue" if n >= self.budget else "resuming"
+        self._print(f"{self.store} has {n} of {self.budget} evaluations: {then}")
 
     def __call__(self, result: Result) -> None:
-        """A line for each evaluation where there is no live one; the first failure is told in any case."""
+        """Print a line per evaluation if there is no progress bar, and the first failure in any case."""
         for trial in result.history:
             if trial.state is TrialState.PENDING or trial.id in self._seen:
                 continue
             self._seen.add(trial.id)
             if trial.error is not None and not self._warned:
                 self._warned = True
-                where = f"; output is in {self.logs}" if self.logs is not None else ""
-                self._say(f"evaluation {trial.id} failed, the run goes on: {short_error(trial.error)}{where}")
-            if not self.live and not self.quiet:
+                where = f"; output: {self.logs}" if self.logs is not None else ""
+                self._print(f"trial {trial.id} failed, the run continues: {short_error(trial.error)}{where}")
+            if not self.shows_bar and not self.quiet:
                 value = "failed" if trial.value is None else f"{trial.value:.6g}"
                 best = "none yet" if result.fun is None else f"{result.fun:.6g}"
-                self._say(f"{result.nfev} of {self.budget}: {value}, best {best}")
+                self._print(f"{result.nfev} of {self.budget}: trial {trial.id} {value}, best {best}")
 
     def end(self, result: Result) -> None:
-        """The result, and where everything is."""
-        print(printable(str(result)))
+        """Print the result, failures, and the paths of logs and store."""
+        print(escape_control_characters(str(result)))
         failed = [trial for trial in result.history if trial.error is not None]
         if failed:
-            print(f"failed      {len(failed)} of {result.nfev}, the last was evaluation {failed[-1].id}:")
-            print("\n".join(f"            {printable(line)}" for line in str(failed[-1].error).splitlines()))
+            print(f"failed      {len(failed)} of {result.nfev}, the last one is trial {failed[-1].id}:")
+            print("\n".join(f"            {escape_control_characters(s)}" for s in str(failed[-1].error).splitlines()))
         if self.logs is not None:
             print(f"logs        {self.logs}")
-        print(f"store       {self.store}, to look at with: dale show {shlex.quote(self.store)}", flush=True)
+        print(f"store       {self.store} (print it with: dale show {shlex.quote(self.store)})", flush=True)
 
-    def _say(self, text: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # nobody reads it, which is no reason to end a run
-            print(f"{chr(10) if self.live else ''}dale: {printable(text)}", file=sys.stderr, flush=True)
+    def _print(self, text: str) -> None:
+        newline = "\n" if self.shows_bar else ""
+        with contextlib.suppress(BrokenPipeError):  # nobody reads standard error; the run continues
+            print(f"{newline}dale: {escape_control_characters(text)}", file=sys.stderr, flush=True)
 
 
 def _objective(args: argparse.Namespace) -> Any:
-    """What to minimise, as it is named on the command line and nowhere else."""
-    if (args.function is None) == (not args.words):
+    """The objective; only the command line determines it, never a store."""
+    if (args.function is None) == (not args.program):
         raise ValueError(
-            "wanted a program after --, as in: dale run --space space.toml --budget 60 -- python sim.py {a}; or a "
-            f"--function, and not both; got {'both' if args.words else 'neither'}"
+            "expected either a program after --, as in: dale run --space space.toml --budget 60 -- python sim.py {a}; "
+            f"or a --function; got {'both' if args.program else 'neither'}"
         )
     if args.function is None:
-        return dale.Command(args.words, result=args.result, key=args.key, logs=args.logs, cwd=args.cwd)
-    for name in OF_A_PROGRAM:
+        return dale.Command(args.program, result=args.result, key=args.key, logs=args.logs, cwd=args.cwd)
+    for name in PROGRAM_OPTIONS:
         if getattr(args, name) is not None:
-            raise ValueError(f"--{name} is for programs; leave it out with --function")
+            raise ValueError(f"--{name} applies to programs only; omit it with --function")
     return _function(args.function)
 
 
-def _function(named: str) -> Callable[[Any], Any]:
-    module, _, name = named.partition(":")
+def _function(path: str) -> Callable[[Any], Any]:
+    module, _, name = path.partition(":")
     if not module or not name:
-        raise ValueError(f"--function must be like package.module:name, got {named!r}")
+        raise ValueError(f"--function: expected package.module:name, got {path!r}")
     sys.path.insert(0, str(Path.cwd()))
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ValueError(f"--function {named}: {found.__name__} has no {part!r}")
+            raise ValueError(f"--function {path}: {found.__name__} has no attribute {part!r}")
         found = getattr(found, part)
     return found
 
@@ -208,5 +209,5 @@ def _executor(address: str | None) -> Iterator[Any]:
 
 
 def number_or_auto(text: str) -> float | str:
-    """What ``--noise`` takes."""
+    """The type of ``--noise``."""
     return text if text == "auto" else float(text)

@@ -1,4 +1,4 @@
-"""``dale show``: what a run on disk holds, also while it goes on. Nothing is written to it, nothing of it is run."""
+"""``dale show``: print the content of a store, also during a run. The store is only read, and nothing in it is run."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from statistics import median
 from typing import Any
 
 import dale
-from dale.cli.main import printable
+from dale.cli.main import escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
 from dale.view.summary import short_error
 
-BEST, FAILURES = 5, 5  # how many are listed
-WIDTH = 160  # characters of a line, so that one long option does not hide the rest
+N_BEST, N_FAILURES = 5, 5  # listed trials
+MAX_WIDTH = 160  # characters of a line; longer ones are truncated
 
 
 def add_parser(subparsers: Any) -> None:
-    """The options of ``dale show``."""
+    """Add the options of ``dale show``."""
     parser = subparsers.add_parser(
         "show",
-        help="tell what a run on disk holds",
-        description="Tell what a run holds: the problem, the result so far, the best trials, what failed, and times. "
-        "It may be going on meanwhile.",
+        help="print the content of a store",
+        description="Print the content of a store, also during a run: the problem, the result so far, the best trials, "
+        "failures and times.",
     )
-    parser.add_argument("store", help="the file that keeps the run")
-    parser.add_argument("--best", type=int, default=BEST, metavar="N", help="how many of the best trials (%(default)s)")
-    parser.add_argument("--trials", action="store_true", help="list every trial, with the reason it was chosen for")
-    parser.add_argument("--csv", metavar="FILE", help="write the trials that have ended to a table")
-    parser.add_argument("--json", metavar="FILE", help="write all of the run to a JSON file")
+    parser.add_argument("store", help="file that the run is stored in")
+    parser.add_argument(
+        "--best", type=int, default=N_BEST, metavar="N", help="number of best trials to list (%(default)s)"
+    )
+    parser.add_argument("--trials", action="store_true", help="list every trial with the reason for its proposal")
+    parser.add_argument("--csv", metavar="FILE", help="write the finished trials to a CSV file")
+    parser.add_argument("--json", metavar="FILE", help="write the whole run to a JSON file")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print it, and write the files that were asked for."""
+    """Print the store, and write the requested files."""
     opened = dale.open(args.store)
-    for paragraph in _paragraphs(opened, args.best, every=args.trials):
-        print("\n".join(map(_cut, paragraph)) + "\n")
+    for paragraph in _paragraphs(opened, args.best, all_trials=args.trials):
+        print("\n".join(map(_safe_line, paragraph)) + "\n")
     for path, write in ((args.csv, opened.to_csv), (args.json, opened.to_json)):
         if path is not None:
             write(path)
@@ -50,24 +52,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _cut(line: str) -> str:
-    safe = printable(line.replace("\n", "\\n"))
-    return safe if len(safe) <= WIDTH else f"{safe[: WIDTH - 3]}..."
+def _safe_line(line: str) -> str:
+    safe = escape_control_characters(line.replace("\n", "\\n"))
+    return safe if len(safe) <= MAX_WIDTH else f"{safe[: MAX_WIDTH - 3]}..."
 
 
-def _paragraphs(opened: dale.Run, best: int, *, every: bool) -> Iterator[list[str]]:
+def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[list[str]]:
     yield _problem(opened)
     yield str(opened.result()).splitlines()
-    told = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.value, t.id))[: max(best, 0)]
-    if told:
-        yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in told])]
+    best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.value, t.id))[: max(n_best, 0)]
+    if best:
+        yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in best])]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
-        rows = [(str(t.id), short_error(t.error or "") + (" (asked again)" if t.retry else "")) for t in failed]
-        some = f", the last {FAILURES}" if len(failed) > FAILURES else ""
-        yield [f"{len(failed)} failed{some}", *_table(rows[-FAILURES:])]
+        rows = [(str(t.id), short_error(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
+        some = f", the last {N_FAILURES}" if len(failed) > N_FAILURES else ""
+        yield [f"{len(failed)} failed{some}", *_table(rows[-N_FAILURES:])]
     yield _times(opened)
-    if every:
+    if all_trials:
         yield ["all trials", *_table([_row(t) for t in opened.history])]
 
 
@@ -75,7 +77,7 @@ def _problem(opened: dale.Run) -> list[str]:
     states = Counter(str(trial.state) for trial in opened.history)
     count = ", ".join(f"{n} {state}" for state, n in states.items()) or "none yet"
     lines = [f"{opened.path}", f"  trials      {count}"]
-    objective = dict(opened.problem.get("objective", {}))  # of a command, or whatever the user has told
+    objective = dict(opened.problem.get("objective", {}))  # of a Command, or given to the Optimizer by the user
     if args := objective.pop("args", None):
         lines.append(f"  command     {shlex.join(map(str, args)) if isinstance(args, list) else args}")
     lines += [f"  {key:<11} {value}" for key, value in objective.items() if value is not None]
@@ -89,20 +91,26 @@ def _problem(opened: dale.Run) -> list[str]:
 
 
 def _times(opened: dale.Run) -> list[str]:
-    """When it began and when something last happened, and how long evaluations take."""
+    """First and last event, and the duration of evaluations."""
     events = opened.events
     took = sorted(
         (datetime.fromisoformat(times["ended"]) - datetime.fromisoformat(times["asked"])).total_seconds()
         for trial, times in zip(opened.history, opened.times(), strict=True)
         if times["ended"] is not None and times["ended"] != times["asked"]
     )
-    lines = [f"begun       {_moment(events[0].time)}", f"last event  {_moment(events[-1].time)}"] if events else []
+    lines = (
+        [f"started     {_format_time(events[0].time)}", f"last event  {_format_time(events[-1].time)}"]
+        if events
+        else []
+    )
     if took:
-        lines.append(f"from asked to told: {took[0]:.3g} to {took[-1]:.3g} s, half of them within {median(took):.3g} s")
+        lines.append(
+            f"duration    {took[0]:.3g} to {took[-1]:.3g} s from proposal to result, median {median(took):.3g} s"
+        )
     return lines
 
 
-def _moment(time: str) -> str:
+def _format_time(time: str) -> str:
     return f"{datetime.fromisoformat(time):%Y-%m-%d %H:%M:%S} UTC"
 
 

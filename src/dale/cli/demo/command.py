@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dale.cli.demo import blood, branin
-from dale.cli.main import INTERRUPTED
+from dale.cli.main import EXIT_INTERRUPTED
 from dale.history.result import Result
 from dale.minimize import STOPPED, minimize
 from dale.view.style import MatplotlibMissing, save
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         result = minimize(problem.objective, problem.space, budget=budget, seed=args.seed, callback=reporter(budget))
         print(f"\n{textwrap.indent(summary(result), '   ')}\n", flush=True)
         if result.status == STOPPED or result.x is None:  # no value: interrupted, since these objectives never fail
-            return INTERRUPTED
+            return EXIT_INTERRUPTED
         print(f"{_paragraph(problem.comparison(result))}\n", flush=True)
         try:
             plots += [save(figure, args.out / name) for name, figure in problem.figures(result).items()]
