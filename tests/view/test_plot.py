@@ -128,7 +128,7 @@ class TestSlice:
         figure = dale.plot.slice(run, SPACE, objective="error")
         assert [ax.get_xlabel() for ax in figure.axes] == ["gain", "delay"]
         assert figure.axes[0].get_ylabel() == "error"
-        assert legend_of(figure) == ["± 2 standard deviations", "surrogate", "all trials (projected)", "best"]
+        assert legend_of(figure) == ["± 2 standard deviations", "surrogate", "trials (projected)", "best"]
         assert save(figure, tmp_path / "new" / "slices.png").stat().st_size > 10_000
 
     def test_five_parameters_need_two_rows(self):

@@ -98,8 +98,8 @@ def contour(
 ) -> Figure:
     """Plot contours of a surrogate over two parameters, with all trials and local minima.
 
-    The surrogate is a Gaussian process fitted to all values but outliers. The ring around a local minimum marks where
-    its quadratic fit has risen by 1 % of the range of the values.
+    The surrogate is a Gaussian process fitted to all values except outliers. The ring around a local minimum marks
+    where its quadratic fit has risen by 1 % of the range of the values.
 
     Args:
         result: Result of the run.
@@ -149,8 +149,8 @@ def slice(  # noqa: A001 (always called dale.plot.slice)
 ) -> Figure:
     """Plot a surrogate along each parameter, with all other parameters at the best point.
 
-    The surrogate is a Gaussian process fitted to all values but outliers, drawn with two standard deviations. The grey
-    points are all trials but outliers, projected onto the axis: most of them lie outside the slice.
+    The surrogate is a Gaussian process fitted to all values except outliers, drawn with two standard deviations. The
+    grey points are the trials, outliers excluded, projected onto the axis: most of them lie outside the slice.
 
     Args:
         result: Result of the run.
@@ -196,10 +196,10 @@ def _draw_values(ax: Axes, data: ConvergenceData, minimum: float | None) -> None
             _use_log_scale(ax, value[shown])
     ax.step(data.trial, best, where="post", color=INK, linewidth=1.6, label="best so far", zorder=2)
     draw_by_source(ax, np.column_stack([data.trial, value]), data.source, shown)
-    for marked, marker, label in ((failed, "x", "failed"), (data.outlier, "1", "outlier")):
+    for marked, marker, label in ((failed, "x", "failed"), (data.outlier, r"$\uparrow$", "outlier")):
         if np.any(marked):
-            at_top = np.full(np.sum(marked), 0.98)
-            ax.plot(data.trial[marked], at_top, marker, color=ALERT, transform=ax.get_xaxis_transform(), label=label)
+            at_top, transform = np.full(np.sum(marked), 0.98), ax.get_xaxis_transform()
+            ax.plot(data.trial[marked], at_top, ls="", marker=marker, color=ALERT, transform=transform, label=label)
 
 
 def _draw_length_scale(ax: Axes, data: ConvergenceData) -> None:
@@ -243,7 +243,7 @@ def _draw_slice(ax: Axes, data: SliceData) -> None:
     x, low, high = data.axis.values, data.mean - 2 * data.std, data.mean + 2 * data.std
     ax.fill_between(x, low, high, color=SKY, alpha=0.18, linewidth=0, label="± 2 standard deviations")
     ax.plot(x, data.mean, color=SKY, linewidth=1.8, label="surrogate")
-    ax.plot(data.points, data.values, "o", color=FAINT, markersize=3, alpha=0.7, label="all trials (projected)")
+    ax.plot(data.points, data.values, "o", color=FAINT, markersize=3, alpha=0.7, label="trials (projected)")
     _label_x(ax, data.axis)
 
 
