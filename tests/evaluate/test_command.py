@@ -1,6 +1,7 @@
 """An objective that is a program: what it gets, where it runs, and how often."""
 
 import dataclasses
+import doctest
 import json
 import os
 import pickle
@@ -237,6 +238,11 @@ class TestTheStore:
             dale.StoreError, match=r"space.parameters.objective is Float\(.*\) in the store and absent here"
         ):
             dale.Optimizer(LINE, seed=0, store=tmp_path / "run.db")
+
+
+def test_the_example_of_its_documentation():
+    results = doctest.testmod(sys.modules["dale.evaluate.command"])
+    assert (results.attempted, results.failed) == (5, 0)
 
 
 @pytest.mark.parametrize("way", ["processes", "threads", "pool"])

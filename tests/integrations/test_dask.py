@@ -1,6 +1,7 @@
 """Dask's workers as an executor: each evaluation is executed at most once, whoever dies."""
 
 import asyncio
+import doctest
 import os
 import random
 import signal
@@ -87,7 +88,7 @@ class TestDeath:
             result = dale.minimize(fun, BOX, budget=9, seed=0, executor=executor(client), n_parallel=3, method=Random())
         innocent = [t for t in failed(result) if t.retry]
         assert innocent
-        assert all("died before it began this evaluation" in t.error for t in innocent)
+        assert all("died before it started the evaluation" in t.error for t in innocent)
         executed = [t for t in result.history if t not in innocent]
         assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
         assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
@@ -294,7 +295,7 @@ class TestObjective:
             dale.minimize(lambda x: lock, BOX, budget=3, executor=executor(shared("dask threads")))
 
     def test_what_cannot_be_loaded_on_a_worker_ends_the_run(self):
-        words = r"No more could be evaluated: .*Dask could not execute .*No module named 'solver'; see that"
+        words = r"No more could be evaluated: .*Dask could not execute .*No module named 'solver'; check that"
         with pytest.raises(RuntimeError, match=words):
             dale.minimize(Homeless(), BOX, budget=3, executor=executor(shared("dask threads")))
 
@@ -379,7 +380,7 @@ class TestExecutor:
             error = future.exception(60)
             WAITING.set()
         assert isinstance(error, dale.Retry)
-        assert str(error) == f"the worker {address} was told to leave while it evaluated this point"
+        assert str(error) == f"the worker {address} was asked to leave during the evaluation"
         assert len(BEGUN) == 1
 
 
@@ -400,7 +401,7 @@ class TestClient:
         client = distributed.Client(shared("dask threads").cluster, set_as_default=False)
         run = executor(client)
         client.close()
-        with pytest.raises(ConnectionError, match="is closed; make a new one"):
+        with pytest.raises(ConnectionError, match="which is closed; create a new one"):
             executor(client)
         with pytest.raises(RuntimeError, match=r"No more could be evaluated: .* the client is closed"):
             dale.minimize(bowl, BOX, budget=50, executor=run)
@@ -422,7 +423,7 @@ class TestClient:
     def test_an_asynchronous_one(self):
         async def refused():
             async with distributed.Client(shared("dask cluster").scheduler.address, asynchronous=True) as client:
-                with pytest.raises(TypeError, match=r"got the asynchronous client .*; make one without"):
+                with pytest.raises(TypeError, match=r"expected a synchronous client, got .*; create one without"):
                     executor(client)
 
         asyncio.run(refused())
@@ -433,11 +434,14 @@ class TestClient:
             executor(thing)
 
     def test_dasks_own_executor_is_refused(self):
-        words = (
-            r"ClientExecutor may execute an evaluation several times; give dale.integrations.dask.executor\(client\)"
-        )
+        words = r"ClientExecutor may execute an evaluation several times; use dale.integrations.dask.executor\(client\)"
         with pytest.raises(TypeError, match=words):
             dale.minimize(bowl, BOX, budget=3, executor=shared("dask threads").get_executor(), n_parallel=2)
+
+
+def test_the_example_of_its_documentation():
+    results = doctest.testmod(sys.modules["dale.integrations.dask"])
+    assert (results.attempted, results.failed) == (4, 0)
 
 
 def test_without_dask():

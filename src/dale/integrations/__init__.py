@@ -1,1 +1,1 @@
-"""dale with other libraries, each in a module of its own that is imported only where it is used."""
+"""Integrations with other libraries. Each is a module of its own, which you import when you need it."""
