@@ -5,6 +5,7 @@ import functools
 import io
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,12 @@ def test_the_batches_account_for_every_experiment():
     complete, failed, pending = map(int, re.fullmatch(r"(\d+) complete, (\d+) failed, (\d+) pending", last).groups())
     assert complete + failed + pending == 25  # one added, then six batches of four
     assert pending == 1
+
+
+def test_the_plots_of_the_method_page_are_drawn(tmp_path, monkeypatch):
+    directory = EXAMPLES[0].with_name("method_plots")
+    monkeypatch.setattr(sys, "argv", [str(directory), str(tmp_path)])
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(str(directory), run_name="__main__")
+    page = (directory.parents[1] / "docs" / "method.md").read_text(encoding="utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == set(re.findall(r"\(images/(\S+\.png)\)", page))
