@@ -14,6 +14,7 @@ from dale import _blas as threads
 from dale._blas import Libraries, one_blas_thread
 from dale.history.reason import Reason, Source
 from dale.methods.base import Proposal
+from user_method import UserMethod
 
 LIBRARIES = threads.libraries().per_process
 
@@ -177,12 +178,7 @@ class TestTheRealLibraries:
         assert numbers() == {2}
 
     def test_ask_works_on_one_thread_and_leaves_the_number_as_it_was(self):
-        class Reads:
-            name, revision = "reads", 1
-
-            def changed_settings(self):
-                return {}
-
+        class Reads(UserMethod):
             def propose(self, *_):
                 seen.append(numbers())
                 if len(seen) == 3:

@@ -12,7 +12,8 @@ from dale import methods
 from dale.cli import main
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal
+from dale.history.snapshot import Cache
+from dale.methods.base import Proposal
 from dale.optimizer import Optimizer
 from dale_bench.speed.observations import objective
 from dale_bench.workers import report
@@ -141,10 +142,11 @@ class Seen:
     def __init__(self):
         self.histories = []
 
-    def propose(self, history, seed, memory):
-        assert isinstance(memory, Cache)
-        self.histories.append(history)
-        return Proposal(np.zeros(2), Reason(Source.INITIAL_DESIGN if len(history.y) < 2 else Source.GLOBAL))
+    def propose(self, snapshot, rng):
+        assert isinstance(snapshot.cache, Cache)
+        self.histories.append(snapshot.history)
+        few = len(snapshot.history.observations.y) < 2
+        return Proposal(np.zeros(2), Reason(Source.INITIAL_DESIGN if few else Source.GLOBAL))
 
 
 class TestReplay:
@@ -162,23 +164,18 @@ class TestReplay:
         assert pairs == [Pair(1, 10)] * 5  # after 2 to 6 of the 9: with one value, it designs
         points = np.array([t.unit_x for t in trials])
         for n, (alone, among) in enumerate(zip(method.histories[::2], method.histories[1::2], strict=True), 1):
-            assert alone.y.tolist() == among.y.tolist() == list(range(n))
+            assert alone.observations.y.tolist() == among.observations.y.tolist() == list(range(n))
             assert len(alone.pending) == 0
             np.testing.assert_array_equal(among.pending, points[n : n + 3])
-            np.testing.assert_array_equal(among.X, points[:n])
+            np.testing.assert_array_equal(among.observations.X, points[:n])
 
     def test_the_proposals_are_those_of_the_run(self):
         """Nothing pending, and trials told in their order: it is the run itself once more."""
         trials, proposed = self.history(12), []
 
         class Listening:
-            name, revision = "listening", 1
-
-            def changed_settings(self):
-                return {}
-
-            def propose(self, history, seed, memory):
-                proposed.append(methods.default().propose(history, seed, memory))
+            def propose(self, snapshot, rng):
+                proposed.append(methods.default().propose(snapshot, rng))
                 return proposed[-1]
 
         walk = Walk(Listening(), trials, 0, 0)

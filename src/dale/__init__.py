@@ -19,8 +19,10 @@ from dale import methods
 from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
 from dale.evaluate.command import Command
 from dale.history.evaluation import Evaluation
+from dale.history.minima import LocalMinimum
 from dale.history.reason import Reason
-from dale.history.result import LocalMinimum, Result
+from dale.history.result import Result
+from dale.history.stopping import Status
 from dale.history.trial import Trial
 from dale.minimize import minimize
 from dale.optimizer import Optimizer
@@ -48,6 +50,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "SpaceExhausted",
+    "Status",
     "StoreError",
     "StoreWarning",
     "Trial",

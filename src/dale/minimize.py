@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
+from dale._blas import one_blas_thread
 from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator, next_completed
 from dale.evaluate.factory import make_evaluator
 from dale.evaluate.outcome import Outcome
 from dale.evaluate.signals import Signals
-from dale.history.evaluation import Evaluation, are_several, check_positive, check_tolerance
+from dale.history.evaluation import Evaluation, are_several
 from dale.history.reason import Source
 from dale.history.result import Result
+from dale.history.stopping import (
+    Budget,
+    Clock,
+    Status,
+    StoppingRule,
+    Target,
+    TimeLimit,
+    Tolerance,
+    check_rules,
+    check_tolerance,
+)
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method
 from dale.optimizer import Optimizer
@@ -27,19 +39,6 @@ from dale.progress import Progress
 from dale.space.point import format_point, short_repr
 from dale.space.space import as_space
 from dale.space.table import is_table, points_of, rows_of
-
-BUDGET_SPENT, TARGET_REACHED, STOPPED = 0, 1, 2  # 3 is the optimizer's NOTHING_TOLD
-EXHAUSTED, OUT_OF_TIME, CONVERGED, BROKEN = 4, 5, 6, 8  # 7 is its NOT_FEASIBLE
-MESSAGES = {
-    BUDGET_SPENT: "The budget is spent",
-    TARGET_REACHED: "The target is reached",
-    STOPPED: "Stopped by the callback",
-    EXHAUSTED: "Every point of the space has been evaluated",
-    OUT_OF_TIME: "The time limit is reached",
-    CONVERGED: "Converged: nothing left promises more than the tolerance",
-    BROKEN: "No more could be evaluated",
-}
-UNPLANNED = (STOPPED, BROKEN)
 
 
 def minimize(
@@ -57,6 +56,7 @@ def minimize(
     noise: float | Literal["auto"] = "auto",
     time_limit: float | None = None,
     tolerance: float | None = None,
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None,
     constraints: Any = None,
     n_parallel: int | None = None,
     executor: Any = None,
@@ -66,44 +66,45 @@ def minimize(
     """Minimise ``fun`` over a space.
 
     Args:
-        fun: The objective: takes an array where the space has no names, a mapping of parameters where it has, and
+        fun: The objective. It takes an array where the space has no names, a mapping of parameters where it has, and
             returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
-            not finite counts as failed, and the run goes on. Where the machine is to blame and not the point, let it
-            raise ``dale.Retry``: the point is evaluated again. Or a program: a ``dale.Command``.
+            not finite counts as failed, and the run continues. After a transient failure, which says nothing about the
+            point, let it raise ``dale.Retry``: the point is retried. Or a program: a ``dale.Command``.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included.
-        seed: Same seed, same run. None takes a fresh one, which the result tells.
+        seed: Same seed, same run. None takes a fresh one, which the result holds.
         method: One of ``dale.methods``; None for the default.
-        x0: A point, or a list of points, to begin with; or a table of them: the path of a CSV file or a data frame.
+        x0: A point, or a list of points, to evaluate first; or a table of them: the path of a CSV file or a data frame.
         y0: Their values if known, as ``fun`` returns them, or the name of the table's column that has them: then they
-            are not evaluated again, and stand in for the initial design (``Optimizer.add_all``).
+            are not evaluated again, and replace the initial design (``Optimizer.add_all``).
         callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
-        progress: True shows a progress bar, False shows none, None shows one on a terminal and in a notebook.
+        progress: True shows a progress bar, False none, None one on a terminal and in a notebook.
         target: A value that is good enough: the run stops when it is reached.
-        noise: Standard deviation of the errors in the values: 0 for none, ``"auto"`` to find out.
-        time_limit: Seconds for the run: after them no point is asked for. An evaluation that has begun is not cut short
-            (``timeout`` is the limit for each evaluation).
-        tolerance: The run stops when nothing left promises more than this, in units of the objective, neither near the
-            best nor elsewhere (``Optimizer.converged``). A few thousandths of the range of the values are sensible:
-            there may always be a hole where nobody has looked, so the global model hardly promises less. None never
-            stops for this.
-        constraints: On the inputs, never violated by a proposal: SciPy's ``LinearConstraint`` or
+        noise: Standard deviation of the noise in the values: 0 for none, ``"auto"`` to detect it.
+        time_limit: Seconds for the run: after them no evaluation is begun. Running ones are waited for (``timeout``
+            limits a single evaluation).
+        tolerance: The run stops when the expected improvement of every proposal, in units of the objective, is below
+            this, near the incumbent and elsewhere (``Optimizer.converged``). A few thousandths of the range of the
+            values are sensible: no model rules out a lower value in unexplored parts of the space, so the global model
+            hardly expects less. None never stops for this.
+        stopping: Stopping rules of your own, one or a sequence (``dale.history.stopping.StoppingRule``).
+        constraints: Input constraints, which no proposal violates: SciPy's ``LinearConstraint`` or
             ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
-            or numbers that are at most 0 there; one of them or a sequence. What is known only after an evaluation is
-            returned by ``fun`` instead, as the constraints of a ``dale.Evaluation``.
-        n_parallel: Number of evaluations at once; as soon as one ends, the next is proposed, so a run depends on the
-            order in which they end. More than 1 without an executor, or a ``timeout``, gives each evaluation a fresh
-            process: what crashes there fails its trial and no more. None for 1, or for the workers of the executor. A
-            program always has such a process.
+            or numbers that are at most 0 there; one of them or a sequence. Outcome constraints, known only after an
+            evaluation, are returned by ``fun`` instead, in a ``dale.Evaluation``.
+        n_parallel: Number of evaluations at once. As soon as one ends, the next is proposed, so a run depends on the
+            order in which they end. More than 1 without an executor, or a ``timeout``, runs each evaluation in a new
+            process: a crash there fails its trial only. None for 1, or for the workers of the executor. A program
+            always has such a process.
         executor: Any ``concurrent.futures.Executor`` to evaluate in instead; it is not shut down.
-        timeout: Seconds for each evaluation: its process is then ended, and its trial fails. With an executor, whose
-            workers cannot be stopped from here, only for a ``dale.Command``.
-        store: Path of a file that keeps the run, whatever happens. The same line run again goes on where it ended: what
-            is in the file counts towards the budget, and ``x0`` and ``y0`` are in it already.
+        timeout: Seconds for each evaluation: its process is then terminated, and its trial fails. With an executor,
+            whose workers cannot be stopped from here, only for a ``dale.Command``.
+        store: Path of a file that keeps the run. Re-run the same command to resume: evaluations in the file count
+            towards the budget, and ``x0`` and ``y0`` are in it already.
 
     Returns:
-        The best point and all that was learnt; Ctrl-C and SIGTERM return it early, a second one ends at once.
+        The best point and everything learnt. Ctrl-C and SIGTERM return it early; a second signal ends the run at once.
 
     Examples:
         >>> import dale
@@ -111,102 +112,148 @@ def minimize(
         >>> bool(result.fun < 1e-12)
         True
     """
-    rules = _Rules(
-        budget=_check_budget(budget),
-        target=_check_target(target),
-        tolerance=None if tolerance is None else check_tolerance(tolerance),
-        deadline=monotonic() + _check_time_limit(time_limit),
-    )
     if not callable(fun):
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
+    limit = TimeLimit(time_limit)
+    rules: tuple[StoppingRule, ...] = (Budget(budget), limit, Target(target), *check_rules(stopping))
+    check_tolerance(tolerance)
+    began = monotonic()
     space = as_space(space)
     workers = make_evaluator(fun, space, n_parallel, executor, timeout, store)
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.to_dict() if isinstance(fun, Command) else None
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.transaction():
-            given = [] if optimizer.history else _begin(optimizer, x0, y0)
-        with Progress(rules.budget, progress, optimizer.n_evaluated) as line, workers:
-            try:
-                status = _run(optimizer, given, rules, workers, signals, line, callback)
-                message = _message(status, optimizer, workers)
-            except StopIteration:
-                status, message = STOPPED, MESSAGES[STOPPED]
-            except KeyboardInterrupt:
-                if signals.forced:
-                    raise
-                status, message = STOPPED, signals.message
-            for trial, outcome in workers.completed():  # by the way; the others are taken back
+            first = [] if optimizer.history else _begin(optimizer, x0, y0)
+        with Progress(budget, progress, optimizer.n_evaluated) as bar, workers:
+            loop = _Loop(
+                optimizer=optimizer,
+                first=first,
+                rules=(*rules, Tolerance(tolerance, optimizer.next_reason)),
+                began=began,
+                end=began + limit.end,
+                workers=workers,
+                signals=signals,
+                bar=bar,
+                callback=callback,
+            )
+            status = loop.status()
+            for trial, outcome in workers.completed():  # in the meantime; running ones stay pending
                 _tell(optimizer, trial, outcome)
         result = optimizer.result()
-    if status == BROKEN and not any(_is_evaluated(t) for t in result.history):
-        raise RuntimeError(message)  # nothing is lost by saying so
+    message = _message(status, optimizer, workers)
+    if status is Status.EXECUTOR_BROKEN and not any(_is_evaluated(t) for t in result.history):
+        raise RuntimeError(message)  # there is no result to lose
     if signals.seen is not None:
-        status, message = STOPPED, signals.message
-    if result.x is not None or status in UNPLANNED:
-        result.update(status=status, message=message, success=status not in UNPLANNED)
+        status, message = signals.status, signals.status.message
+    if result.x is not None or not status.planned:
+        result.update(status=status, message=message, success=status.planned)
     return result
 
 
-class _Rules(NamedTuple):
-    """When to stop."""
+@dataclass(eq=False)
+class _Loop:
+    """Ask, evaluate, tell (Alg. 1) until a rule says stop.
 
-    budget: int
-    target: float | None
-    tolerance: float | None
-    deadline: float  # on the clock of ``monotonic``
-
-    def reached(self, optimizer: Optimizer) -> bool:
-        """Whether a value is good enough."""
-        if self.target is None:
-            return False
-        value = optimizer.best_value
-        return value is not None and value <= self.target
-
-
-def _run(
-    optimizer: Optimizer,
-    given: list[Trial],
-    rules: _Rules,
-    workers: Evaluator,
-    signals: Signals,
-    line: Progress,
-    callback: Callable[[Result], Any] | None,
-) -> int:
-    """Ask, evaluate, tell (Alg. 1) until a rule says stop, and return which: the status of the result.
-
-    As many trials are out as the workers take; in a serial run that is one. A run that has reached its target ends at
-    once; else all that has begun is waited for, and then the rules are asked again.
+    Attributes:
+        optimizer: Proposes and records.
+        first: Trials at the user's own points, evaluated first.
+        rules: Stopping rules.
+        began: Time of the start, and
+        end: of the time limit, on the clock of ``monotonic``.
+        workers: Evaluate.
+        signals: Ctrl-C and SIGTERM.
+        bar: Shows the progress.
+        callback: The user's.
+        n_begun: Evaluations begun, running ones and those of an earlier run on the same store included.
     """
-    signals.check()  # it may have come while the store was opened
-    begun = done = optimizer.n_evaluated  # by an earlier run on the same store
-    while not rules.reached(optimizer):
-        late = monotonic() >= rules.deadline
-        if late:
-            begun -= workers.cancel()
-        until = math.inf if late else rules.deadline
-        if workers.n_running < workers.max_running:
-            begun = max(begun, optimizer.n_evaluated + workers.n_running)  # others may work on the store too
-            asked = BROKEN if workers.broken else _ask(optimizer, given, rules, begun)
-            if isinstance(asked, Trial):
-                signals.check()
-                workers.submit(asked)
-                begun += 1
-                if workers.n_running < workers.max_running:
-                    until = -math.inf  # others are idle: only see what has ended meanwhile
-            elif workers.n_running == 0:
-                return asked
-        ended = [_tell(optimizer, trial, outcome) for trial, outcome in next_completed(workers, signals, until)]
-        for _ in ended:
-            done += 1
-            if line.show:  # else nobody waits for the best to be found among all
-                line.write(done, _standing(optimizer))
-            if callback is not None:
-                with signals.interruptible():
-                    callback(optimizer.result())
-    return TARGET_REACHED
+
+    optimizer: Optimizer
+    first: list[Trial]
+    rules: tuple[StoppingRule, ...]
+    began: float
+    end: float
+    workers: Evaluator
+    signals: Signals
+    bar: Progress
+    callback: Callable[[Result], Any] | None
+    n_begun: int = 0
+
+    def status(self) -> Status:
+        """Run, and say how it ended."""
+        try:
+            return self._run()
+        except StopIteration:
+            return Status.STOPPED
+        except KeyboardInterrupt:
+            if self.signals.forced:
+                raise
+            return self.signals.status
+
+    def _run(self) -> Status:
+        """As many trials are running as the workers take; in a serial run that is one.
+
+        A rule that is immediate ends the run at once. Otherwise everything that has begun is waited for, and then the
+        rules are checked again.
+        """
+        self.signals.check()  # a signal may have come while the store was opened
+        self.n_begun = done = self.optimizer.n_evaluated
+        while True:
+            status = self._check(immediate=True)
+            if status is not None:
+                return status
+            late = monotonic() >= self.end
+            if late:
+                self.n_begun -= self.workers.cancel()
+            until = math.inf if late else self.end
+            if self.workers.n_running < self.workers.max_running:
+                asked = self._ask()
+                if isinstance(asked, Trial):
+                    self.signals.check()
+                    self.workers.submit(asked)
+                    self.n_begun += 1
+                    if self.workers.n_running < self.workers.max_running:
+                        until = -math.inf  # others are idle: only collect what is complete
+                elif self.workers.n_running == 0:
+                    return asked
+            completed = next_completed(self.workers, self.signals, until)
+            for trial, outcome in completed:
+                _tell(self.optimizer, trial, outcome)
+            for _ in completed:
+                done += 1
+                self._report(done)
+
+    def _check(self, *, immediate: bool) -> Status | None:
+        """The status of the first rule that ends the run."""
+        rules = [rule for rule in self.rules if rule.immediate is immediate]
+        clock = Clock(monotonic() - self.began, self.n_begun)
+        statuses = (rule.check(self.optimizer.snapshot, clock) for rule in rules)
+        with one_blas_thread():
+            return next((status for status in statuses if status is not None), None)
+
+    def _ask(self) -> Trial | Status:
+        """The next trial, or why there is none."""
+        if self.workers.broken:
+            return Status.EXECUTOR_BROKEN
+        # Other processes may work on the store too.
+        self.n_begun = max(self.n_begun, self.optimizer.n_evaluated + self.workers.n_running)
+        status = self._check(immediate=False)
+        if status is not None:
+            return status
+        try:
+            return self.first.pop(0) if self.first else self.optimizer.ask()
+        except SpaceExhausted:
+            return Status.SPACE_EXHAUSTED
+
+    def _report(self, done: int) -> None:
+        """Show the progress and call the callback."""
+        if self.bar.show:  # otherwise the incumbent need not be found
+            self.bar.write(done, _standing(self.optimizer))
+        if self.callback is not None:
+            with self.signals.interruptible():
+                self.callback(self.optimizer.result())
 
 
 def _standing(optimizer: Optimizer) -> str:
@@ -217,24 +264,10 @@ def _standing(optimizer: Optimizer) -> str:
     return f"{text}, {n_failed} failed" if n_failed else text
 
 
-def _message(status: int, optimizer: Optimizer, workers: Evaluator) -> str:
-    if status == EXHAUSTED and optimizer.constraints is not None:
+def _message(status: Status, optimizer: Optimizer, workers: Evaluator) -> str:
+    if status is Status.SPACE_EXHAUSTED and optimizer.constraints is not None:
         return "Every point that the constraints allow, as far as they could be found, has been evaluated"
-    return MESSAGES[status] + (f": {workers.broken}" if status == BROKEN else "")
-
-
-def _ask(optimizer: Optimizer, given: list[Trial], rules: _Rules, begun: int) -> Trial | int:
-    """The next trial, or why there is none."""
-    if begun >= rules.budget:
-        return BUDGET_SPENT
-    if monotonic() >= rules.deadline:
-        return OUT_OF_TIME
-    if rules.tolerance is not None and optimizer.converged(rules.tolerance):
-        return CONVERGED
-    try:
-        return given.pop(0) if given else optimizer.ask()
-    except SpaceExhausted:
-        return EXHAUSTED
+    return status.message + (f": {workers.broken}" if status is Status.EXECUTOR_BROKEN else "")
 
 
 def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
@@ -287,7 +320,7 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         )
         if first and (are_several(told.value) or isinstance(error, TrialError)):
             raise  # several objectives, or constraints that earlier data lack, seen at once: nothing is lost
-        if np.size(told.constraints) and not getattr(optimizer.method, "takes_constraints", False):
+        if np.size(told.constraints) and not optimizer.method.capabilities.outcome_constraints:
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
         return optimizer.fail(trial, f"the objective returned {short_repr(value)}{why}")
@@ -296,27 +329,3 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
 def _is_evaluated(trial: Trial) -> bool:
     """Whether the objective has run on it, and not before this run."""
     return trial.state is not TrialState.PENDING and not trial.retry and trial.reason.source is not Source.ADDED
-
-
-def _check_budget(budget: Any) -> int:
-    if isinstance(budget, bool) or not isinstance(budget, Integral):
-        raise TypeError(f"budget must be a positive integer, the number of evaluations, got {budget!r}")
-    if budget < 1:
-        raise ValueError(f"budget must be at least 1, got {budget!r}; it is the number of evaluations")
-    return int(budget)
-
-
-def _check_time_limit(seconds: Any) -> float:
-    if seconds is None:
-        return math.inf
-    return check_positive(seconds, "time_limit", "a number of seconds or None", "leave it out for no limit")
-
-
-def _check_target(target: Any) -> float | None:
-    if target is None:
-        return None
-    if isinstance(target, bool) or not isinstance(target, Real):
-        raise TypeError(f"target must be a number or None, got {target!r}")
-    if math.isnan(target):
-        raise ValueError("target must be a number or None, got nan")
-    return float(target)

@@ -16,6 +16,7 @@ from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, 
 import dale
 import dale.evaluate.process as process
 from dale.history.trial import TrialState
+from dale.methods.base import Capabilities
 
 FULL = os.environ.get("DALE_FULL") == "1"
 pytestmark = [
@@ -179,7 +180,7 @@ def test_a_large_value_and_much_output(capfd):
 
 
 class Takes(Random):
-    takes_constraints = True
+    capabilities = Capabilities(outcome_constraints=True)
 
 
 class TestHowProcessesAreMade:

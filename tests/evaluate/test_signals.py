@@ -114,10 +114,10 @@ def test_elsewhere_it_waits_until_nothing_can_be_lost():
     """Here it arrives while the method thinks: the proposal is recorded, and not evaluated."""
 
     class Interrupted(Random):
-        def propose(self, history, seed, memory):
-            if history.n_asked == 4:
+        def propose(self, snapshot, rng):
+            if snapshot.history.n_asked == 4:
                 signal.raise_signal(signal.SIGINT)
-            return super().propose(history, seed, memory)
+            return super().propose(snapshot, rng)
 
     calls = []
     result = dale.minimize(lambda x: calls.append(x) or bowl(x), BOX, budget=50, seed=0, method=Interrupted())
@@ -156,12 +156,12 @@ def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
 
 def test_the_second_ends_at_once():
     class Deaf(Random):
-        def propose(self, history, seed, memory):
-            if history.n_asked == 2:
+        def propose(self, snapshot, rng):
+            if snapshot.history.n_asked == 2:
                 signal.raise_signal(signal.SIGINT)
                 signal.raise_signal(signal.SIGINT)
                 raise AssertionError("unreachable")
-            return super().propose(history, seed, memory)
+            return super().propose(snapshot, rng)
 
     with pytest.raises(KeyboardInterrupt):
         dale.minimize(bowl, BOX, budget=50, seed=0, method=Deaf())

@@ -67,9 +67,9 @@ class TestNoiseAndConstraintsAreTold:
     def test_as_many_constraints_each_time(self):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
         optimizer.tell(optimizer.ask(), 1.0, constraints=[1, 2])
-        with pytest.raises(ValueError, match=r"wanted 2 constraints, as trial 0 was told, got \[1\]"):
+        with pytest.raises(ValueError, match=r"expected 2 constraints, as trial 0 has, got \[1.0\]"):
             optimizer.tell(optimizer.ask(), 1.0, constraints=[1])
-        with pytest.raises(ValueError, match="wanted 2 constraints"):
+        with pytest.raises(ValueError, match="expected 2 constraints"):
             optimizer.add([0.3], 1.0)
         assert len(optimizer.history) == 2
 

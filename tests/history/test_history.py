@@ -1,7 +1,6 @@
 """The history that the methods see: whatever is asked, told and failed, it is what a loop over all trials gives."""
 
 import dataclasses
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,50 +8,49 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dale
-from dale.history import history as module
-from dale.history.history import History, Ledger
+from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Proposal
+from user_method import UserMethod
 
 SCALES = (None, 0.5, 0.25)
 GIVEN = (Source.ADDED, Source.USER)
 
 
 def naive(trials, d):
-    """By a loop over all trials for each field."""
-    done = [t for t in trials if t.state is not TrialState.PENDING]
-    pending = [t for t in trials if t.state is TrialState.PENDING]
+    """Each field by a loop over all trials."""
+    done = [t for t in trials if t.state is not TrialState.PENDING and not t.retry]
     said = [t for t in trials if t.reason.length_scale is not None]
     last = said[-1].reason.length_scale if said else None
     k = max((len(t.constraints) for t in trials), default=0)
-    row = [t.id for k, t in enumerate(said) if all(u.reason.length_scale == last for u in said[k:])]
-    return History(
-        X=np.array([t.unit_x for t in done]).reshape(-1, d),
-        y=np.array([np.nan if t.value is None else t.value for t in done]),
-        noise=np.array([np.nan if t.noise is None else t.noise for t in done]),
-        constraints=np.array([t.constraints or (np.nan,) * k for t in done]).reshape(len(done), k),
-        ids=np.array([t.id for t in done], dtype=int),
-        pending=np.array([t.unit_x for t in pending]).reshape(-1, d),
-        n_asked=sum(t.reason.source not in GIVEN for t in trials),
-        n_given=sum(t.reason.source in GIVEN for t in trials),
-        length_scale=last,
-        adopted=row[0] if row else 0,
-        trials=tuple(trials),
-    )
+    row = [t.id for i, t in enumerate(said) if all(u.reason.length_scale == last for u in said[i:])]
+    return {
+        "X": np.array([t.unit_x for t in done]).reshape(-1, d),
+        "y": np.array([np.nan if t.value is None else t.value for t in done]),
+        "noise_std": np.array([np.nan if t.noise is None else t.noise for t in done]),
+        "constraints": np.array([t.constraints or (np.nan,) * k for t in done]).reshape(len(done), k),
+        "ids": np.array([t.id for t in done], dtype=int),
+        "allowed": np.array([t.allowed for t in done], dtype=bool),
+        "pending": np.array([t.unit_x for t in trials if t.state is TrialState.PENDING]).reshape(-1, d),
+        "n_asked": sum(t.reason.source not in GIVEN and not t.retry for t in trials),
+        "n_user": sum(t.reason.source in GIVEN and not t.retry for t in trials),
+        "length_scale": last,
+        "length_scale_since": row[0] if row else 0,
+    }
 
 
-def assert_same(one, other):
-    for field in dataclasses.fields(History):
-        ours, theirs = getattr(one, field.name), getattr(other, field.name)
-        if field.name == "trials":
-            assert len(ours) == len(theirs)
-            assert all(a is b for a, b in zip(ours, theirs, strict=True))
-        elif isinstance(theirs, np.ndarray):
-            assert ours.shape == theirs.shape
-            np.testing.assert_array_equal(ours, theirs)
+def assert_same(history, trials, d):
+    """A history is what the loops give."""
+    assert len(history.trials) == len(trials)
+    assert all(a is b for a, b in zip(history.trials, trials, strict=True))
+    for name, expected in naive(trials, d).items():
+        ours = getattr(history.observations, name) if hasattr(history.observations, name) else getattr(history, name)
+        if isinstance(expected, np.ndarray):
+            assert ours.shape == expected.shape, name
+            np.testing.assert_array_equal(ours, expected)
         else:
-            assert ours == theirs, field.name
+            assert ours == expected, name
 
 
 def trial(number, d, source=Source.GLOBAL, length_scale=None):
@@ -72,14 +70,13 @@ events = st.lists(
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(events=events, d=st.integers(1, 3), n_constraints=st.integers(0, 2))
-def test_a_ledger_is_a_loop_over_all_trials(events, d, n_constraints):
-    """At every moment, with rows for two trials in the beginning so that they have to grow."""
-    with mock.patch.object(module, "FIRST_ROWS", 2):
-        ledger, trials = Ledger(d), []
+def test_a_history_is_a_loop_over_all_trials(events, d, n_constraints):
+    """At every moment; and all at once is the same as one by one."""
+    history, trials = History.empty(d), []
     for what, *details in events:
         if what == "ask":
             trials.append(trial(len(trials), d, *details))
-            ledger.write(trials[-1])
+            history = history.with_trials(trials[-1:])
         elif trials:
             i = details[0] % len(trials)
             told = {"state": TrialState.FAILED}
@@ -93,55 +90,74 @@ def test_a_ledger_is_a_loop_over_all_trials(events, d, n_constraints):
                 }
             if trials[i].state is not TrialState.COMPLETE:
                 trials[i] = dataclasses.replace(trials[i], **told)
-                ledger.write(trials[i])
-        assert_same(ledger.history(), naive(trials, d))
-    assert_same(History.of(trials, d), naive(trials, d))
-
-
-def test_more_trials_than_rows():
-    trials = [trial(i, 2, length_scale=SCALES[(i // 50) % 3]) for i in range(3 * module.FIRST_ROWS + 1)]
-    for i in range(0, len(trials), 3):
-        trials[i] = dataclasses.replace(trials[i], state=TrialState.COMPLETE, value=float(i))
-    ledger = Ledger(2)
-    for k, t in enumerate(trials, 1):
-        ledger.write(t)
-        if k % module.FIRST_ROWS in (0, 1):
-            assert_same(ledger.history(), naive(trials[:k], 2))
+                history = history.with_trials([trials[i]])
+        assert_same(history, trials, d)
+    assert_same(History.of(trials, d), trials, d)
 
 
 def test_a_history_stays_as_it_was():
-    """What is written later does not show in it."""
-    trials, ledger = [trial(i, 2) for i in range(5)], Ledger(2)
-    for t in trials[:3]:
-        ledger.write(t)
-    ledger.write(dataclasses.replace(trials[2], state=TrialState.FAILED))
-    before = ledger.history()
-    expected = naive(before.trials, 2)
-    for t in trials[:3]:
-        ledger.write(dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0))
-    ledger.write(trials[3])
-    assert_same(before, expected)
-    before.X[:] = before.pending[:] = 7.0
-    assert np.all(ledger.history().pending < 1)
+    """A later change does not show in it."""
+    trials = [trial(i, 2) for i in range(5)]
+    before = History.of([*trials[:2], dataclasses.replace(trials[2], state=TrialState.FAILED)], 2)
+    seen = before.trials
+    after = before.with_trials(
+        [*(dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0) for t in trials[:3]), trials[3]]
+    )
+    assert_same(before, seen, 2)
+    before.observations.X[:] = before.pending[:] = 7.0
+    assert np.all(after.pending < 1)
+    assert np.all(after.observations.X < 1)
+
+
+def test_pending_trials_share_the_observations():
+    """So that a batch of asks analyses the values once; any outcome makes new ones."""
+    done = dataclasses.replace(trial(0, 2), state=TrialState.COMPLETE, value=1.0)
+    history = History.of([done], 2)
+    asked = history.with_trials([trial(1, 2)]).with_trials([trial(2, 2)])
+    assert asked.observations is history.observations
+    assert len(asked.pending) == 2
+    failed = asked.with_trials([dataclasses.replace(trial(1, 2), state=TrialState.FAILED)])
+    assert failed.observations is not history.observations
+    again = failed.with_trials([trial(1, 2)])
+    assert again.observations.ids.tolist() == [0]
+
+
+def test_without_pending():
+    history = History.of([trial(0, 2), trial(1, 2)], 2)
+    alone = history.without_pending()
+    assert alone.pending.shape == (0, 2)
+    assert (alone.n_asked, alone.observations) == (history.n_asked, history.observations)
+    assert alone.without_pending() is alone
 
 
 def test_before_the_first_trial():
-    history = History.of([], 3)
-    assert_same(history, naive([], 3))
-    assert (history.X.shape, history.pending.shape, history.dimension) == ((0, 3), (0, 3), 3)
+    history = History.empty(3)
+    assert_same(history, [], 3)
+    assert (history.observations.X.shape, history.pending.shape, history.dimension) == ((0, 3), (0, 3), 3)
+    assert history.observations.best is None
 
 
-def test_told_rows_are_those_with_a_value():
+def test_rows_with_a_value():
     trials = [trial(i, 2) for i in range(4)]
     trials[1] = dataclasses.replace(trials[1], state=TrialState.COMPLETE, value=3.0)
     trials[2] = dataclasses.replace(trials[2], state=TrialState.FAILED)
     trials[3] = dataclasses.replace(trials[3], state=TrialState.COMPLETE, value=0.0)
-    history = History.of(trials, 2)
-    assert history.ids.tolist() == [1, 2, 3]
-    assert history.told.tolist() == [True, False, True]
+    observations = History.of(trials, 2).observations
+    assert observations.ids.tolist() == [1, 2, 3]
+    assert observations.has_value.tolist() == [True, False, True]
+    assert observations.best.row == 2
 
 
-class Onlooker:
+def test_a_point_that_is_not_allowed_is_never_feasible():
+    trials = [
+        dataclasses.replace(trial(i, 2), state=TrialState.COMPLETE, value=float(i), allowed=i > 0) for i in range(3)
+    ]
+    observations = History.of(trials, 2).observations
+    assert observations.feasible.tolist() == [False, True, True]
+    assert observations.best.row == 1
+
+
+class Onlooker(UserMethod):
     """A method that keeps the histories that it is shown."""
 
     name, revision = "onlooker", 1
@@ -152,9 +168,9 @@ class Onlooker:
     def __init__(self):
         self.shown = []
 
-    def propose(self, history, seed, memory):
-        self.shown.append(history)
-        k = len(history.trials)
+    def propose(self, snapshot, rng):
+        self.shown.append(snapshot.history)
+        k = len(snapshot.history.trials)
         return Proposal(np.random.default_rng(k).random(2), Reason(Source.GLOBAL, length_scale=SCALES[k % 5 % 3]))
 
 
@@ -172,7 +188,7 @@ def test_what_an_optimizer_shows_its_method(events):
         somewhere = np.random.default_rng([7, len(trials)]).uniform([-1, 0], [3, 2])
         if what == "ask":
             optimizer.ask()
-            assert_same(method.shown[-1], naive(trials, 2))
+            assert_same(method.shown[-1], trials, 2)
         elif what == "at":
             optimizer.ask(at=somewhere)
         elif what == "add":
@@ -197,12 +213,13 @@ def test_what_is_refused_is_not_written(what):
         refused[what]()
     before = optimizer.history
     optimizer.ask()
-    assert_same(method.shown[-1], naive(before, 2))
+    assert_same(method.shown[-1], before, 2)
     assert len(before) == 2
 
 
-def test_values_told_without_noise_have_the_usual_one():
-    ledger = Ledger(1, noise=0.25)
+def test_values_without_noise_have_the_default_one():
+    history = History.empty(1, noise=0.25)
     for t, noise in zip([trial(i, 1) for i in range(2)], (None, 3.0), strict=True):
-        ledger.write(dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0, noise=noise))
-    assert ledger.history().noise.tolist() == [0.25, 3.0]
+        done = dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0, noise=noise)
+        history = history.with_trials([done])
+    assert history.observations.noise_std.tolist() == [0.25, 3.0]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dale.history.minima import local_minima
+from dale.history.minima import minima_in_cube
 from dale.space.space import Space
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
@@ -44,7 +44,7 @@ def test_finds_the_three_minima_of_branin(seed, exact):
     space = Space.from_pairs(BOX)
     X = samples(np.random.default_rng(seed), 5e-3, exact)
     y = branin(np.array([space.decode(x) for x in X]))
-    minima = local_minima(X, y)
+    minima = minima_in_cube(X, y)
     three = [m for m in minima if m.fit.minimum < 1.0]
     assert len(three) == 3
     places = np.array([space.decode(m.fit.minimiser) for m in three])
@@ -64,7 +64,7 @@ def test_converged_where_nothing_is_left_to_gain():
     for exact, width in ((False, 1e-3), (True, 1e-4)):
         X = samples(rng, width, exact)
         y = branin(np.array([space.decode(x) for x in X]))
-        three = [m for m in local_minima(X, y) if m.fit.minimum < 0.5]
+        three = [m for m in minima_in_cube(X, y) if m.fit.minimum < 0.5]
         assert len(three) == 3
         for m in three:
             best = min(v for x, v in zip(X, y, strict=True) if m.fit.ball.contains(x))
@@ -76,7 +76,7 @@ def test_converged_where_nothing_is_left_to_gain():
 def test_best_first_and_disjoint():
     space = Space.from_pairs(BOX)
     X = samples(np.random.default_rng(1), 5e-3, False)
-    minima = local_minima(X, branin(np.array([space.decode(x) for x in X])))
+    minima = minima_in_cube(X, branin(np.array([space.decode(x) for x in X])))
     values = [m.fit.minimum + m.fit.leave_one_out_error for m in minima]
     assert values == sorted(values)
     for i, m in enumerate(minima):
@@ -88,7 +88,7 @@ def test_an_exact_quadratic(d):
     rng = np.random.default_rng(d)
     X, t = rng.random((60 if d < 5 else 90, d)), rng.uniform(0.4, 0.6, d)
     H = np.diag(rng.uniform(1, 4, d))
-    minima = local_minima(X, 3 + 0.5 * np.einsum("ni,ij,nj->n", X - t, H, X - t))
+    minima = minima_in_cube(X, 3 + 0.5 * np.einsum("ni,ij,nj->n", X - t, H, X - t))
     np.testing.assert_allclose(minima[0].fit.minimiser, t, atol=1e-8)
     np.testing.assert_allclose(minima[0].fit.hessian, H, atol=1e-6)
     assert minima[0].fit.minimum == pytest.approx(3.0, abs=1e-9)
@@ -107,23 +107,23 @@ def test_an_exact_quadratic(d):
 )
 def test_no_minimum_inside(f):
     X = np.random.default_rng(0).random((50, 2))
-    assert local_minima(X, f(X)) == ()
+    assert minima_in_cube(X, f(X)) == ()
 
 
 def test_noise_is_not_believed():
     believed = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        believed += len(local_minima(rng.random((40, 2)), rng.normal(size=40))) > 0
+        believed += len(minima_in_cube(rng.random((40, 2)), rng.normal(size=40))) > 0
     assert believed <= 2, believed
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_too_few_points(n):
     X = np.random.default_rng(0).random((n, 2))
-    assert local_minima(X, np.sum((X - 0.5) ** 2, axis=1)) == ()
+    assert minima_in_cube(X, np.sum((X - 0.5) ** 2, axis=1)) == ()
 
 
 def test_points_in_one_place():
     X = np.vstack([np.full((20, 2), 0.5), np.random.default_rng(0).random((3, 2))])
-    assert local_minima(X, np.arange(23.0)) == ()
+    assert minima_in_cube(X, np.arange(23.0)) == ()

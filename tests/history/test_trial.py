@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from dale._arrays import frozen
+from dale.history.minima import LocalMinimum
 from dale.history.reason import Reason, Source
-from dale.history.result import LocalMinimum, Result
+from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
 

@@ -4,8 +4,10 @@ import numpy as np
 
 import dale
 from dale.history.reason import Reason, Source
-from dale.methods.base import Cache, Proposal
+from dale.history.snapshot import Cache
+from dale.methods.base import Proposal
 from dale.methods.default.trust_region import RegionReplay
+from user_method import UserMethod
 
 
 class Notes:
@@ -33,7 +35,7 @@ def test_memories_are_apart():
     assert Cache().of(Notes) is not Cache().of(Notes)
 
 
-class Onlooker:
+class Onlooker(UserMethod):
     """A method that notes how many trials it was shown, and shows us its notes."""
 
     name, revision = "onlooker", 1
@@ -44,10 +46,11 @@ class Onlooker:
     def __init__(self):
         self.notes = []
 
-    def propose(self, history, seed, cache):
-        self.notes.append(cache.of(Notes))
-        cache.of(Notes).lines.append(len(history.trials))
-        return Proposal(np.full(2, 0.1 * len(history.trials)), Reason(Source.GLOBAL))
+    def propose(self, snapshot, rng):
+        n = len(snapshot.history.trials)
+        self.notes.append(snapshot.cache.of(Notes))
+        snapshot.cache.of(Notes).lines.append(n)
+        return Proposal(np.full(2, 0.1 * n), Reason(Source.GLOBAL))
 
 
 def test_each_run_has_a_memory_of_its_own_and_keeps_it():

@@ -8,7 +8,6 @@ import pytest
 import dale
 import reference
 from dale.acquisition.expected_improvement import log_expected_improvement
-from dale.history.history import History
 from dale.history.minima import local_minima
 from dale.history.reason import Source
 from dale.history.seeding import generator
@@ -23,13 +22,14 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import POINT_RESOLUTION, VALUE_RESOLUTION
 from dale.models.transforms import Standardize
 from dale_bench.functions import get
+from snapshots import snapshot_of
 
 
 def view_of(optimizer, method=None):
     """What the method would look at if it were asked now."""
-    history = History.of(optimizer.history, optimizer.space.dimension)
-    rng = generator(optimizer.seed, history.n_asked)
-    return View(method or optimizer.method, history, rng, IncrementalCholesky())
+    snapshot = snapshot_of(optimizer.history, optimizer.space.dimension)
+    rng = generator(optimizer.seed, snapshot.history.n_asked)
+    return View(method or optimizer.method, snapshot, rng, IncrementalCholesky())
 
 
 def given(X, y, method=None):

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import dale
-from dale.history.history import History
 from dale.history.reason import Source
+from dale.history.snapshot import Cache
 from dale.history.trial import TrialState
-from dale.methods.base import Cache
 from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
 from dale_bench.functions import get
+from snapshots import proposal_after
 
 
 def run(fun, space, budget, *, seed=0, method=None):
@@ -301,8 +301,7 @@ def test_the_seed_does_not_matter(branin_run):
 
 def test_a_proposal_is_a_function_of_the_history(branin_run):
     for cut in (0, 1, 2, 7, 20, 39):
-        history = History.of(branin_run.history[:cut], 2)
-        proposal = dale.methods.imgpo().propose(history, 0, Cache())
+        proposal = proposal_after(dale.methods.imgpo(), branin_run.history[:cut], 2, 0)
         trial = branin_run.history[cut]
         assert branin_run.space.snap(proposal.point).tolist() == trial.unit_x.tolist()
         assert proposal.reason == trial.reason
@@ -314,10 +313,10 @@ def test_what_is_remembered_does_not_show(branin_run):
     trials = branin_run.history
     failed = [*trials[:9], dataclasses.replace(trials[9], state=TrialState.FAILED, value=None), *trials[10:20]]
     later = [dataclasses.replace(t, id=i) for i, t in enumerate(trials[3:12])]
-    histories = [History.of(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], later)]
-    histories.insert(3, History.of(run(lambda x: x[0] ** 2, [(0, 1)] * 3, 8).history, 3))
-    for history in histories:
-        remembered, fresh = method.propose(history, 0, cache), method.propose(history, 0, Cache())
+    runs = [(t, 2) for t in (trials[:10], trials[:20], trials[:15], failed, trials[:16], later)]
+    runs.insert(3, (run(lambda x: x[0] ** 2, [(0, 1)] * 3, 8).history, 3))
+    for some, d in runs:
+        remembered, fresh = proposal_after(method, some, d, 0, cache), proposal_after(method, some, d, 0)
         assert remembered.point.tolist() == fresh.point.tolist()
         assert remembered.reason == fresh.reason
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.history.outliers import OUTLIER_FACTOR, remove_outliers
+from dale.history.outliers import OUTLIER_FACTOR
 from dale.models.preprocessing import APART, THIN, are_separated, average_replicates, quantize
 from dale_bench.functions import get
 from hostile import FLAT, bowl
@@ -85,7 +85,7 @@ def seen(X, y):
             optimizer.fail(optimizer.ask(at=x))
         else:
             optimizer.add(x, value)
-    return optimizer._ledger.history()
+    return optimizer.snapshot.history.observations
 
 
 def absurd_ones(X, y):
@@ -120,16 +120,16 @@ class TestBelievable:
         if np.isnan(y).all():
             y[0] = 1.0
         before = seen(X, y)
-        after = remove_outliers(before, 768)
-        assert np.flatnonzero(before.told & ~after.told).tolist() == absurd_ones(X, y)
-        np.testing.assert_array_equal(after.y[after.told], before.y[after.told])
+        after = before.inliers
+        assert np.flatnonzero(before.has_value & ~after.has_value).tolist() == absurd_ones(X, y)
+        np.testing.assert_array_equal(after.y[after.has_value], before.y[after.has_value])
         np.testing.assert_array_equal(after.X, before.X)
 
     def test_some_are_absurd_in_that_test(self):
         """The oracle does find some."""
         X, y = np.linspace(0, 1, 9)[:, None], np.array([1, 2, 3, 4, 1e12, 5, 6, 7, 8.0])
         assert absurd_ones(X, y) == [4]
-        assert remove_outliers(seen(X, y), 768).told.tolist() == [True] * 4 + [False] + [True] * 4
+        assert seen(X, y).inliers.has_value.tolist() == [True] * 4 + [False] + [True] * 4
 
     @pytest.mark.parametrize("name", ["branin", "hart6", "rosen4", "rastrigin5", "ellipsoid5_1e4"])
     def test_plain_functions_have_none(self, name):
@@ -137,13 +137,13 @@ class TestBelievable:
         function = get(name)
         X = np.random.default_rng(0).random((200, function.dimension))
         history = seen(X, np.array([function.on_cube()(x) for x in X]))
-        assert remove_outliers(history, 768) is history
+        assert history.inliers is history
         optimizer = dale.Optimizer(function.bounds, seed=0)
         for _ in range(30):
             trial = optimizer.ask()
             optimizer.tell(trial, function.fun(trial.x))
-            history = optimizer._ledger.history()
-            assert remove_outliers(history, 768).told.all(), trial
+            history = optimizer.snapshot.history.observations
+            assert history.inliers.has_value.all(), trial
 
     def test_a_function_of_many_decades_loses_its_tops_and_is_solved(self):
         """Goldstein and Price's function lies between 3 and 1e6."""
@@ -152,8 +152,8 @@ class TestBelievable:
         for _ in range(35):
             trial = optimizer.ask()
             optimizer.tell(trial, function.fun(trial.x))
-            history = optimizer._ledger.history()
-            aside |= set(history.y[~remove_outliers(history, 768).told])
+            history = optimizer.snapshot.history.observations
+            aside |= set(history.y[~history.inliers.has_value])
         assert min(aside) > 1e5
         assert optimizer.best_value - function.minimum < 1e-9
 
@@ -161,7 +161,7 @@ class TestBelievable:
     def test_flat_functions_have_none(self, name):
         X = np.random.default_rng(0).random((60, 2))
         history = seen(X, np.array([FLAT[name](x) for x in X], dtype=float))
-        assert remove_outliers(history, 768).told.all()
+        assert history.inliers.has_value.all()
 
     @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])
     @pytest.mark.parametrize("shift", [0.0, -5.0])
@@ -170,7 +170,7 @@ class TestBelievable:
         rng = np.random.default_rng(1)
         X, spoiled = rng.random((60, 2)), rng.random(60) < 0.2
         y = np.where(spoiled, 1e12, [bowl(x) + shift for x in X])
-        assert remove_outliers(seen(X, scale * y), 768).told.tolist() == (~spoiled).tolist()
+        assert seen(X, scale * y).inliers.has_value.tolist() == (~spoiled).tolist()
 
     @pytest.mark.parametrize("sign", [1.0, -1.0])
     def test_at_the_end_of_the_floats(self, sign):
@@ -178,7 +178,7 @@ class TestBelievable:
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])
         y[3], y[5] = 1.7e308, sign * 1.7e308
-        told = remove_outliers(seen(X, y), 768).told
+        told = seen(X, y).inliers.has_value
         assert told.tolist() == [i not in ((3, 5) if sign > 0 else ()) for i in range(20)]
 
     def test_most_of_them_are_typical(self):
@@ -186,21 +186,21 @@ class TestBelievable:
         X = np.random.default_rng(0).random((21, 2))
         y = np.array([bowl(x) for x in X])
         y[:11] = 1e12
-        assert remove_outliers(seen(X, y), 768).told.all()
+        assert seen(X, y).inliers.has_value.all()
         y[10] = 1.0
-        assert remove_outliers(seen(X, y), 768).told.tolist() == [False] * 10 + [True] * 11
+        assert seen(X, y).inliers.has_value.tolist() == [False] * 10 + [True] * 11
 
     def test_an_absurdly_low_value_is_the_best(self):
         """There is no telling it from a find."""
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])
         y[7] = -1e12
-        assert remove_outliers(seen(X, y), 768).told.all()
+        assert seen(X, y).inliers.has_value.all()
 
     def test_at_one_point(self):
         """Of points that are one to a global model, all values count."""
         X = np.full((5, 2), 0.5)
-        assert remove_outliers(seen(X, np.array([1.0, 2.0, 1.0, -3.0, 1e6])), 768).told.tolist() == [True] * 4 + [False]
+        assert seen(X, np.array([1.0, 2.0, 1.0, -3.0, 1e6])).inliers.has_value.tolist() == [True] * 4 + [False]
 
     def test_the_result_keeps_them(self):
         """They are told, counted and shown, and the local minima are those of the others."""

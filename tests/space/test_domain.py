@@ -5,7 +5,6 @@ import pytest
 
 import dale
 from dale.history.reason import Source
-from dale.methods.base import Cache
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.trust_region import TrustRegionSet
@@ -30,14 +29,15 @@ def run(space, fun, n, seed=0):
 
 
 def sides(optimizer):
-    history, rng = optimizer._ledger.history(), np.random.default_rng(0)
-    failed = history.X[~history.told]
-    valleys = LocalSearch(optimizer.method, history, TrustRegionSet.of(history.trials), failed, noisy=False, rng=rng)
-    return valleys, GlobalSearch(optimizer.method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
+    method, snapshot, rng = optimizer.method, optimizer.snapshot, np.random.default_rng(0)
+    observations, regions = snapshot.history.observations, TrustRegionSet.replay(optimizer.history)
+    local = LocalSearch(snapshot, observations, method.trust_region, method.taylor, rng)
+    return local, GlobalSearch(method.global_model, snapshot, observations, regions, rng, local.incumbent)
 
 
-def test_a_continuous_space_has_no_rounding():
-    assert run([(0, 1)], lambda x: x[0], 1)._ledger.history().rounding is None
+def test_a_continuous_space_needs_no_rounding():
+    assert run([(0, 1)], lambda x: x[0], 1).snapshot.domain.is_continuous
+    assert not run(SPACE, mixed, 1).snapshot.domain.is_continuous
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,12 +64,9 @@ def test_every_whole_number_and_every_option_is_tried_at_the_best_observation():
 @pytest.mark.parametrize("seed", range(5))
 def test_a_step_keeps_the_option_and_is_judged_where_the_objective_sees_it(seed):
     optimizer = run(SPACE, mixed, 16, seed)
-    valleys, _ = sides(optimizer)
+    valleys, landscape = sides(optimizer)
     i = valleys.best
-    region = valleys.regions.around(valleys.X[i])
-    step = optimizer.method.local.step(
-        valleys.X, valleys.z, i, region, np.empty((0, SPACE.dimension)), valleys.rng, valleys.history.rounding
-    )
+    step = valleys._step(i, valleys.region_of(i, landscape.regions), 0.0)
     np.testing.assert_array_equal(SPACE.snap(step.point), step.point)
     assert SPACE.decode(step.point)["c"] == SPACE.decode(valleys.X[i])["c"]
     np.testing.assert_allclose(step.z, (step.point - valleys.X[i]) / step.model.radius, rtol=0, atol=1e-12)
@@ -99,7 +96,7 @@ class TestConditional:
         sources = set()
         while len(optimizer.history) < 30:
             if len(optimizer.history) >= 3:
-                point, reason = optimizer.method.propose(optimizer._ledger.history(), seed, Cache())
+                point, reason = optimizer._propose(optimizer.snapshot)
                 np.testing.assert_allclose(self.SPACE.snap(point), point, rtol=0, atol=POINT_RESOLUTION)
                 sources.add(reason.source)
             trial = optimizer.ask()

@@ -10,6 +10,8 @@ import numpy as np
 
 import dale
 from dale.history.reason import Source
+from dale.methods.base import Proposal
+from user_method import UserMethod
 
 BOUNDS = [(-1.0, 2.0), (0.0, 3.0)]
 FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has time for
@@ -17,7 +19,7 @@ FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has
 
 def start(*arguments):
     """This program, or with -c another, in a process of its own that finds what this one does."""
-    folders = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent)]
+    folders = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent), str(Path(__file__).parents[1])]
     program = [] if arguments[0] == "-c" else [__file__]
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
@@ -49,17 +51,12 @@ def same_runs(a, b):
     return len(a) == len(b) and all(map(same, a, b))
 
 
-class Uniform:
-    """A method that draws uniform points."""
+class Uniform(UserMethod):
+    """Random points."""
 
-    name, revision = "uniform", 1
-
-    def changed_settings(self):
-        return {}
-
-    def propose(self, history, seed, memory):
-        rng = np.random.default_rng([seed, len(history.trials)])
-        return rng.random(history.dimension), dale.Reason(Source.SPACE_FILLING)
+    def propose(self, snapshot, rng):
+        points = np.random.default_rng([rng.seed, len(snapshot.history.trials)])
+        return Proposal(points.random(snapshot.history.dimension), dale.Reason(Source.SPACE_FILLING))
 
 
 def without_store(budget):

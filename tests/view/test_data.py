@@ -8,8 +8,9 @@ import pytest
 
 import dale
 from dale.cli.demo import branin
+from dale.history.minima import LocalMinimum
 from dale.history.reason import Reason, Source
-from dale.history.result import LocalMinimum, Result
+from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
 from dale.space.space import as_space
 from dale.view.data import axis_of, contour_data, convergence_data, slice_data

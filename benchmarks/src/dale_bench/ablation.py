@@ -29,31 +29,28 @@ PREFIX = "ablation:"
 LEAST_SHARE = 1e-8
 
 
-def _local(**changes: Any) -> Method:
+def _changed(part: str, **changes: Any) -> Method:
+    """The default method with some settings of a part changed."""
     default = methods.default()
-    assert default.local is not None
-    return replace(default, local=replace(default.local, **changes))
+    return replace(default, **{part: replace(getattr(default, part), **changes)})
 
 
-def _global(**changes: Any) -> Method:
-    return replace(methods.default(), **changes)
-
-
-def _never_surprised() -> Method:
-    return _global(length_scale=AlphaRatio(initial=methods.default().length_scale.initial))
+def _any_variance_ratio() -> Method:
+    initial = methods.default().global_model.length_scale.initial
+    return _changed("global_model", length_scale=AlphaRatio(initial=initial))
 
 
 VARIANTS: dict[str, Callable[[], Method]] = {
-    "no-local-models": partial(_global, local=None),
-    "degree-2": partial(_local, most_degree=2),
-    "no-far-radii": partial(_local, far_rhos=()),
-    "full-spread": partial(_local, confidence=1.0),
-    "no-leaps": partial(_local, leap=False),
-    "no-patience": partial(_local, patience=1),
-    "even-competition": partial(_global, keep_on=1.0, turn_aside=1.0),
-    "no-surprise": _never_surprised,
-    "no-compression": partial(_global, compress=False),
-    "few-observations": partial(_global, most=32),
+    "no-local-models": partial(replace, methods.default(), trust_region=None),
+    "degree-2": partial(_changed, "taylor", max_degree=2),
+    "no-far-radii": partial(_changed, "taylor", quadratic_rhos=()),
+    "full-spread": partial(_changed, "taylor", std_factor=1.0),
+    "no-leaps": partial(_changed, "taylor", allow_long_steps=False),
+    "no-patience": partial(_changed, "trust_region", failure_tolerance=1),
+    "even-competition": partial(_changed, "selection", min_ei_ratio_incumbent=1.0, min_ei_ratio_other=1.0),
+    "no-surprise": _any_variance_ratio,
+    "no-compression": partial(_changed, "global_model", log_transform=False),
+    "few-observations": partial(_changed, "global_model", max_observations=32),
 }
 
 # Smooth and rugged, none with its minimum in the middle of the box or in line with the axes.

@@ -16,14 +16,20 @@ from dale import methods
 from dale.cli.main import EXIT_INTERRUPTED, escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.result import Result
+from dale.history.stopping import Status
 from dale.history.trial import TrialState
-from dale.minimize import BROKEN, STOPPED, minimize
+from dale.minimize import minimize
 from dale.space.space import Space
 from dale.view.summary import short_error
 
 STORE = "run.db"
 EXIT_NO_RESULT = 1  # there is no result, or the executor broke
-EXIT_TERMINATED = 143  # as in shells: 128 + SIGTERM
+EXIT_CODES = {
+    Status.STOPPED: EXIT_INTERRUPTED,
+    Status.INTERRUPTED: EXIT_INTERRUPTED,
+    Status.TERMINATED: 143,  # as in shells: 128 + SIGTERM
+    Status.EXECUTOR_BROKEN: EXIT_NO_RESULT,
+}
 METHODS: dict[str, Callable[[], Any]] = {
     "default": methods.default,
     "paper": methods.paper,
@@ -109,9 +115,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"dale: error: {escape_control_characters(str(error))}", file=sys.stderr)
         return EXIT_NO_RESULT
     report.end(result)
-    if result.status == STOPPED:
-        return EXIT_TERMINATED if result.message == "Terminated" else EXIT_INTERRUPTED
-    return EXIT_NO_RESULT if result.x is None or result.status == BROKEN else 0
+    if result.status in EXIT_CODES:
+        return EXIT_CODES[result.status]
+    return EXIT_NO_RESULT if result.x is None else 0
 
 
 class Report:

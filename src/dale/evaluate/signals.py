@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from dale.history.stopping import Status
+
 DEFAULT_HANDLERS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
@@ -48,9 +50,9 @@ class Signals:
                 signal.signal(number, DEFAULT_HANDLERS[number])
 
     @property
-    def message(self) -> str:
-        """The message of a run that a signal ended."""
-        return "Terminated" if self.seen == signal.SIGTERM else "Interrupted"
+    def status(self) -> Status:
+        """The status of a run that a signal ended."""
+        return Status.TERMINATED if self.seen == signal.SIGTERM else Status.INTERRUPTED
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if a signal has arrived."""

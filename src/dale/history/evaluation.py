@@ -13,6 +13,32 @@ import numpy as np
 from dale.space.point import short_repr
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return in place of a number: a value with what else is known about it.
+
+    Attributes:
+        value: The objective.
+        noise: Standard deviation of the error in it, where it is known.
+        constraints: What must be at most 0 for the point to be feasible; as many numbers each time.
+    """
+
+    value: Any
+    noise: Any = None
+    constraints: Any = ()
+
+
+def check_evaluation(value: Any, noise: Any, constraints: Any) -> Evaluation:
+    """An evaluation in its proper types: a finite value, its noise and its constraints; else a clear error."""
+    if isinstance(value, Evaluation):
+        if noise is not None or np.size(constraints):
+            raise TypeError(
+                f"got {short_repr(value)} and noise or constraints besides; give them in one of the two ways"
+            )
+        value, noise, constraints = value.value, value.noise, value.constraints
+    return Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
+
+
 def are_several(value: Any) -> bool:
     """Whether a value is a collection, as of several objectives."""
     if isinstance(value, np.ndarray):
@@ -82,12 +108,6 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     return tuple(float(v) for v in values)
 
 
-def check_tolerance(tolerance: Any) -> float:
-    """The tolerance as a positive number."""
-    why = "it is the expected improvement that is not worth another evaluation, in units of the objective"
-    return check_positive(tolerance, "tolerance", "a number", why)
-
-
 def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
     """An argument as a positive number; infinite ones are."""
     if isinstance(number, bool) or not isinstance(number, Real):
@@ -95,18 +115,3 @@ def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
     if not float(number) > 0:
         raise ValueError(f"{name} must be positive, got {number!r}; {hint}")
     return float(number)
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What an objective may return in place of a number: a value with what else is known about it.
-
-    Attributes:
-        value: The objective.
-        noise: Standard deviation of the error in it, where it is known.
-        constraints: What must be at most 0 for the point to be feasible; as many numbers each time.
-    """
-
-    value: Any
-    noise: Any = None
-    constraints: Any = ()

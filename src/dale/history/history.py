@@ -1,195 +1,290 @@
-"""The history of a run as the methods see it: arrays in the unit cube, told trials in the order of their ids."""
+"""The history of a run: its trials, and arrays of them for the models. All of it frozen.
+
+A change makes a new ``History``. Everything derived from finished trials hangs on its ``Observations``, computed when
+it is first read; a history that differs in pending trials only shares them, so that a batch of asks analyses once.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.noise import NoiseEstimate
+from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
 from dale.history.trial import Trial, TrialState
-from dale.space.allowed_set import AllowedSet
-from dale.space.domain import Rounding
+from dale.models.noisy_gp import NoisyModel
+from dale.models.transforms import Standardize
 
-FIRST_ROWS = 64
+
+class Best(NamedTuple):
+    """The best feasible observation.
+
+    Attributes:
+        row: Its row among the observations.
+        value: Its value; where values are noisy, the posterior mean there.
+        noise: Standard deviation of the noise in the values; 0 where there is none.
+    """
+
+    row: int
+    value: float
+    noise: float
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """What has been asked and told so far. The order of the tells does not show.
+class Observations:
+    """Trials with an outcome, in the order of their ids, as arrays in the unit cube. Transient failures are left out.
 
     Attributes:
-        X: Points told or failed, (n, d); none that the machine failed, for they tell nothing.
-        y: Their values, (n,); NaN where failed.
-        noise: Standard deviations of the errors in them, (n,); NaN where unknown.
-        constraints: Theirs, (n, k), feasible when at most 0; NaN where failed.
-        ids: Their trials, (n,).
-        pending: Points asked and not yet told, (m, d).
-        n_asked: Number of asks so far, not counting those that the machine failed: they are asked again.
-        n_given: Number of points that came from the user, counted likewise.
-        length_scale: That of the last proposal of a model; None before the first.
-        adopted: The first trial of the last unbroken row of proposals with this length-scale.
-        trials: All trials, in the order of their ids.
-        rounding: Which points the objective can see; None for all.
-        inputs: Which points may be proposed; None for all.
+        X: Points, (n, d).
+        y: Values, (n,); NaN where the evaluation failed.
+        noise_std: Standard deviations of the noise in the values, (n,); NaN where unknown.
+        constraints: Outcome constraints, (n, k), feasible where at most 0; NaN where the evaluation failed.
+        ids: Ids of the trials, (n,).
+        allowed: Which points the input constraints allow, (n,); only points that the user added may violate them.
     """
 
     X: Matrix
     y: Vector
-    noise: Vector
+    noise_std: Vector
     constraints: Matrix
     ids: np.ndarray
-    pending: Matrix
-    n_asked: int
-    n_given: int
-    length_scale: float | None
-    adopted: int
-    trials: tuple[Trial, ...] = ()
-    rounding: Rounding | None = None
-    inputs: AllowedSet | None = None
-
-    @classmethod
-    def of(cls, trials: Sequence[Trial], dimension: int) -> History:
-        """The history of trials in the order of their ids, from 0 on."""
-        ledger = Ledger(dimension)
-        for trial in trials:
-            ledger.write(trial)
-        return ledger.history()
+    allowed: np.ndarray
 
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
         return self.X.shape[1]
 
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters that vary."""
-        return self.dimension if self.rounding is None else self.rounding.n_parameters
-
-    @property
-    def told(self) -> np.ndarray:
-        """Which rows have a value."""
+    @cached_property
+    def has_value(self) -> np.ndarray:
+        """Which rows have a value, (n,)."""
         return np.isfinite(self.y)
-
-    @property
-    def constrained(self) -> bool:
-        """Whether there are constraints of either kind."""
-        return self.inputs is not None or self.constraints.shape[1] > 0
 
     @cached_property
     def feasible(self) -> np.ndarray:
-        """Which rows have a value, fulfil all constraints and are allowed, (n,)."""
-        feasible = self.told & np.all(self.constraints <= 0, axis=1)  # NaN is not
-        if self.inputs is not None:
-            feasible &= np.array([self.trials[i].allowed for i in self.ids], dtype=bool)
-        return feasible
+        """Which rows have a value, satisfy all outcome constraints and are allowed, (n,)."""
+        return self.has_value & np.all(self.constraints <= 0, axis=1) & self.allowed  # NaN is not feasible
+
+    @cached_property
+    def inliers(self) -> Observations:
+        """The same without the values of outliers, as if these evaluations had failed."""
+        some = np.flatnonzero(self.has_value)
+        outliers = some[find_outliers(self.X[some], self.y[some])]
+        if len(outliers) == 0:
+            clean = self
+        else:
+            y = self.y.copy()
+            y[outliers] = np.nan
+            clean = replace(self, y=y)
+        clean.__dict__["inliers"] = clean  # of what is left, nothing is removed a second time
+        return clean
+
+    @cached_property
+    def noise(self) -> NoiseEstimate:
+        """The noise in the values."""
+        if self.inliers is not self:
+            return self.inliers.noise
+        some = self.has_value
+        return NoiseEstimate.of(self.X[some], self.y[some], self.noise_std[some])
+
+    @cached_property
+    def standardize(self) -> Standardize:
+        """Standardises the values."""
+        return Standardize.of(self.y[self.has_value])
+
+    @cached_property
+    def noisy_gp(self) -> NoisyModel:
+        """A model of signal and noise, fitted to the newest inliers."""
+        if self.inliers is not self:
+            return self.inliers.noisy_gp
+        rows = np.flatnonzero(self.has_value)[-MAX_OBSERVATIONS:]
+        known = None if self.noise.known is None else self.noise.known[-MAX_OBSERVATIONS:]
+        scale = self.standardize
+        return NoisyModel.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0))
+
+    @cached_property
+    def best(self) -> Best | None:
+        """The best feasible observation; None if none is feasible."""
+        if not self.feasible.any():
+            return None
+        row = int(np.argmin(np.where(self.feasible, self.y, np.inf)))
+        if self.noise.modelled:
+            lowest = self.noisy_gp.least(self.inliers.feasible)
+            if lowest is not None:
+                scale, model = self.inliers.standardize, self.noisy_gp
+                return Best(lowest, scale.inverse(model.mean_of(lowest)), scale.inverse_scale(model.error))
+        return Best(row, float(self.y[row]), self.noise.level)
+
+    def rows(self, keep: np.ndarray) -> Observations:
+        """Some of the rows, given as a boolean array (n,)."""
+        return Observations(
+            self.X[keep], self.y[keep], self.noise_std[keep], self.constraints[keep], self.ids[keep], self.allowed[keep]
+        )
 
 
-class Ledger:
-    """The trials of a run, and growing arrays of them, so that a history costs no loop over all of them.
+class _Columns(NamedTuple):
+    """All trials as arrays, by id."""
 
-    Args:
-        dimension: Number of coordinates.
-        rounding: Which points the objective can see; None for all.
-        noise: Standard deviation of the error in values that were told without one; None if unknown.
-        inputs: Which points may be proposed; None for all.
+    unit_x: Matrix
+    value: Vector
+    noise_std: Vector
+    constraints: Matrix
+    pending: np.ndarray
+    retry: np.ndarray  # failed by a transient failure
+    retried: np.ndarray  # and proposed again
+    user: np.ndarray  # the point came from the user
+    allowed: np.ndarray
+
+    @classmethod
+    def empty(cls, dimension: int) -> _Columns:
+        """Of no trials."""
+        flags = [np.zeros(0, dtype=bool)] * 5
+        return cls(np.empty((0, dimension)), np.empty(0), np.empty(0), np.empty((0, 0)), *flags)
+
+    def resized(self, n: int, n_constraints: int) -> _Columns:
+        """A copy with room for n trials and so many constraints."""
+        if self.constraints.shape[1] < n_constraints:
+            self = self._replace(constraints=np.full((len(self.value), n_constraints), np.nan))
+        more = n - len(self.value)
+        return _Columns(*(np.concatenate([c, _filler(c, more)]) for c in self))
+
+    def write(self, trial: Trial, default_noise: float) -> None:
+        """What has become of a trial."""
+        i = trial.id
+        self.unit_x[i] = trial.unit_x
+        self.value[i] = np.nan if trial.value is None else trial.value
+        self.noise_std[i] = default_noise if trial.noise is None else trial.noise
+        if trial.constraints:
+            self.constraints[i] = trial.constraints
+        self.pending[i] = trial.state is TrialState.PENDING
+        self.retry[i] = trial.retry
+        self.user[i] = trial.reason.source in (Source.ADDED, Source.USER)
+        self.allowed[i] = trial.allowed
+        if trial.reason.retry_of is not None:
+            self.retried[trial.reason.retry_of] = True
+
+    def observations(self) -> Observations:
+        """The finished trials."""
+        done = np.flatnonzero(~self.pending & ~self.retry)
+        return Observations(
+            self.unit_x[done],
+            self.value[done],
+            self.noise_std[done],
+            self.constraints[done],
+            done,
+            self.allowed[done],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The trials of a run. The order in which they were completed does not show.
 
     Attributes:
-        trials: All of them, in the order of their ids; to be read, and changed by ``write`` alone.
-        version: How often it has been written to.
-        inputs: As given.
+        trials: All of them, in the order of their ids, from 0 on.
+        observations: Those with an outcome, as arrays.
+        length_scale: Length-scale of the last proposal of a model; None before the first.
+        length_scale_since: Id of the first trial of the last unbroken sequence of proposals with this length-scale.
+        default_noise: Standard deviation of the noise in values that came without one; NaN if unknown.
     """
 
-    def __init__(
-        self,
-        dimension: int,
-        rounding: Rounding | None = None,
-        noise: float | None = None,
-        inputs: AllowedSet | None = None,
-    ) -> None:
-        self._rounding = rounding
-        self.inputs = inputs
-        self._usual_noise = math.nan if noise is None else noise
-        self.trials: list[Trial] = []
-        self.version = 0
-        self._points = np.empty((FIRST_ROWS, dimension))
-        self._values = np.full(FIRST_ROWS, np.nan)
-        self._noise = np.full(FIRST_ROWS, np.nan)
-        self._constraints = np.empty((FIRST_ROWS, 0))
-        self._pending = np.zeros(FIRST_ROWS, dtype=bool)
-        self._retry = np.zeros(FIRST_ROWS, dtype=bool)
-        self._asked_again = np.zeros(FIRST_ROWS, dtype=bool)
-        self._given = np.zeros(FIRST_ROWS, dtype=bool)
-        self._length_scale: float | None = None
-        self._adopted = 0
+    trials: tuple[Trial, ...]
+    observations: Observations
+    length_scale: float | None
+    length_scale_since: int
+    default_noise: float
+    _columns: _Columns
 
-    def write(self, trial: Trial) -> None:
-        """The next trial, or what has become of an earlier one."""
-        i = trial.id
-        self.version += 1
-        if i == len(self.trials):
-            self._append(trial)
-        self.trials[i] = trial
-        self._values[i] = np.nan if trial.value is None else trial.value
-        self._noise[i] = self._usual_noise if trial.noise is None else trial.noise
-        if trial.constraints:
-            if not self._constraints.shape[1]:
-                self._constraints = np.full((len(self._values), len(trial.constraints)), np.nan)
-            self._constraints[i] = trial.constraints
-        self._pending[i] = trial.state is TrialState.PENDING
-        self._retry[i] = trial.retry
+    @classmethod
+    def empty(cls, dimension: int, noise: float | None = None) -> History:
+        """Of a run that has not begun."""
+        columns = _Columns.empty(dimension)
+        return cls((), columns.observations(), None, 0, math.nan if noise is None else noise, columns)
 
-    def _append(self, trial: Trial) -> None:
-        i = len(self.trials)
-        if i == len(self._values):
-            self._points = np.concatenate([self._points, np.empty_like(self._points)])
-            self._values, self._noise = (np.append(v, np.full(i, np.nan)) for v in (self._values, self._noise))
-            self._constraints = np.concatenate([self._constraints, np.full_like(self._constraints, np.nan)])
-            more = np.zeros(i, dtype=bool)
-            self._pending, self._retry = np.append(self._pending, more), np.append(self._retry, more)
-            self._given, self._asked_again = np.append(self._given, more), np.append(self._asked_again, more)
-        self.trials.append(trial)
-        self._points[i] = trial.unit_x
-        self._given[i] = trial.reason.source in (Source.ADDED, Source.USER)
-        if trial.reason.retry_of is not None:
-            self._asked_again[trial.reason.retry_of] = True
-        l = trial.reason.length_scale
-        if l is not None and l != self._length_scale:
-            self._length_scale, self._adopted = l, i
+    @classmethod
+    def of(cls, trials: Iterable[Trial], dimension: int, noise: float | None = None) -> History:
+        """Of trials in the order of their ids, from 0 on."""
+        return cls.empty(dimension, noise).with_trials(trials)
+
+    def with_trials(self, changed: Iterable[Trial]) -> History:
+        """With new trials, and with what has become of earlier ones; new ones in the order of their ids."""
+        changed = tuple(changed)
+        if not changed:
+            return self
+        trials, scale, since = list(self.trials), self.length_scale, self.length_scale_since
+        for trial in changed:
+            if trial.id < len(trials):
+                trials[trial.id] = trial
+                continue
+            trials.append(trial)
+            if trial.reason.length_scale is not None and trial.reason.length_scale != scale:
+                scale, since = trial.reason.length_scale, trial.id
+        columns = self._columns.resized(len(trials), max(len(trial.constraints) for trial in changed))
+        for trial in changed:
+            columns.write(trial, self.default_noise)
+        only_pending = all(t.state is TrialState.PENDING and self._is_pending(t.id) for t in changed)
+        observations = self.observations if only_pending else columns.observations()
+        return History(tuple(trials), observations, scale, since, self.default_noise, columns)
+
+    def _is_pending(self, number: int) -> bool:
+        """Whether a trial has no outcome so far."""
+        return number >= len(self.trials) or self.trials[number].state is TrialState.PENDING
 
     @property
-    def length_scale(self) -> float | None:
-        """That of the last proposal of a model."""
-        return self._length_scale
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.observations.dimension
 
+    @cached_property
+    def pending(self) -> Matrix:
+        """Points of the pending trials, (m, d)."""
+        return self._columns.unit_x[self._columns.pending]
+
+    @cached_property
+    def seen(self) -> Matrix:
+        """Points observed or pending, (n + m, d)."""
+        return np.vstack([self.observations.X, self.pending])
+
+    @cached_property
+    def n_user(self) -> int:
+        """Number of points that came from the user, without transient failures."""
+        return int(np.sum(self._columns.user & ~self._columns.retry))
+
+    @cached_property
+    def n_asked(self) -> int:
+        """Number of proposals so far, without transient failures, which are proposed again."""
+        return int(np.sum(~self._columns.retry)) - self.n_user
+
+    @cached_property
+    def n_evaluated(self) -> int:
+        """Number of evaluations made, failed ones included; values that the user added are not counted."""
+        return sum(t.state is not TrialState.PENDING and t.reason.source is not Source.ADDED for t in self.trials)
+
+    @cached_property
+    def complete(self) -> tuple[Trial, ...]:
+        """Trials with a value."""
+        return tuple(t for t in self.trials if t.state is TrialState.COMPLETE)
+
+    @cached_property
     def next_retry(self) -> Trial | None:
-        """The first trial that the machine failed and that has not been asked again."""
-        waiting = np.flatnonzero(self._retry & ~self._asked_again)
+        """The first trial with a transient failure that has not been proposed again."""
+        waiting = np.flatnonzero(self._columns.retry & ~self._columns.retried)
         return self.trials[waiting[0]] if len(waiting) else None
 
-    def history(self) -> History:
-        """As it stands now."""
-        n = len(self.trials)
-        pending = self._pending[:n]
-        counts = ~self._retry[:n]
-        done = np.flatnonzero(~pending & counts)
-        n_given = int(np.sum(self._given[:n] & counts))
-        return History(
-            X=self._points[done],
-            y=self._values[done],
-            noise=self._noise[done],
-            constraints=self._constraints[done],
-            ids=done,
-            pending=self._points[:n][pending],
-            n_asked=int(np.sum(counts)) - n_given,
-            n_given=n_given,
-            length_scale=self._length_scale,
-            adopted=self._adopted,
-            trials=tuple(self.trials),
-            rounding=self._rounding,
-            inputs=self.inputs,
-        )
+    def without_pending(self) -> History:
+        """The same with no trial pending, for a look at what comes next."""
+        if len(self.pending) == 0:
+            return self
+        return replace(self, _columns=self._columns._replace(pending=np.zeros_like(self._columns.pending)))
+
+
+def _filler(column: np.ndarray, n: int) -> np.ndarray:
+    shape = (n, *column.shape[1:])
+    return np.zeros(shape, dtype=bool) if column.dtype == bool else np.full(shape, np.nan)

@@ -1,13 +1,8 @@
-"""Whether values are noisy, and what is believed of them if they are.
+"""Noise in the values: specified by the user, or detected.
 
-Noise that the user has told of is taken as told. Else it has to be proved, for what looks like noise may be a rugged
-function: by two evaluations at one point, or so near to each other that no gradient seen elsewhere explains their
-difference. Local models that fail again and again raise the suspicion, and then the best observation is evaluated once
-more, a hair beside it: at most once in a run, and a function without noise loses no more than that.
-
-With noise proved, values are modelled as a smooth function and errors (``gp/noise.py``). The incumbent is the
-observation where the mean is least, not the luckiest. Noise too small for that model is left to the others, but nothing
-is called converged.
+A rugged function looks like a noisy one, so noise has to be proved: by two observations at the same point, or so close
+to each other that no gradient seen elsewhere explains their difference. The default method asks for such a replicate
+when its local models keep failing (``methods/default/replicate.py``).
 """
 
 from __future__ import annotations
@@ -20,26 +15,24 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
 from dale._arrays import Matrix, Vector
-from dale.history.history import History
-from dale.models.noisy_gp import NoisyModel
 from dale.models.transforms import Standardize
 
-NEAR = 1e-8  # observations no farther apart than this are at one point
-FAR = 1e-2  # those that gradients are taken from are farther are_separated
-STEEP = 100.0  # so many times the steepest gradient explain no difference
+REPLICATE_DISTANCE = 1e-8  # observations this close to each other are at one point
+MIN_GRADIENT_DISTANCE = 1e-2  # observations that gradients are estimated from are farther apart
+GRADIENT_FACTOR = 100.0  # differences up to so many times the steepest gradient prove nothing
 ROUNDING = 1e-9  # of the values' std: smaller differences prove nothing
-MODELLED = 1e-4  # of the values' std: noise that the model is made for
-MOST_SLOPES = 200  # observations that gradients are taken from
+MIN_MODELLED = 1e-4  # of the values' std: less noise needs no model
+MAX_GRADIENT_POINTS = 200  # observations that gradients are estimated from
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseEstimate:
-    """The noise in a history's values.
+    """The noise in the values of a run.
 
     Attributes:
-        level: Typical standard deviation of what has any, in units of the objective; 0 for none.
-        known: Standard deviations of all told values, (n,), where the user gave them.
-        modelled: Whether it is large enough to be modelled.
+        level: Typical standard deviation where there is any, in units of the objective; 0 for none.
+        known: Standard deviations of all values, (n,), where the user gave them; else None.
+        modelled: Whether the noise is large enough to need a model of its own.
     """
 
     level: float = 0.0
@@ -47,65 +40,48 @@ class NoiseEstimate:
     modelled: bool = False
 
     @classmethod
-    def of(cls, history: History) -> NoiseEstimate:
-        """As told, or as proved."""
-        told = history.told
-        y, known = history.y[told], history.noise[told]
-        given = np.isfinite(known)
+    def of(cls, X: Matrix, y: Vector, noise_std: Vector) -> NoiseEstimate:
+        """From values (n,) at points (n, d), with the standard deviations (n,) that the user gave; NaN for unknown."""
+        given = np.isfinite(noise_std)
+        known = None
         if given.any():
-            level = float(np.median(known[known > 0])) if np.any(known > 0) else 0.0  # NaN is not greater
-            known = np.where(given, known, level)
+            level = float(np.median(noise_std[noise_std > 0])) if np.any(noise_std > 0) else 0.0  # NaN > 0 is False
+            known = np.where(given, noise_std, level)
         else:
-            level = _proved(history.X[told], y)
+            level = detect(X, y)
         if level == 0:
             return cls()
-        return cls(level, known if given.any() else None, bool(level > MODELLED * _spread(y)))
+        return cls(level, known, bool(level > MIN_MODELLED * _std(y)))
 
 
-def _spread(y: Vector) -> float:
-    """Standard deviation of values, which may be of any size."""
-    scale = Standardize.of(y)
-    return scale.inverse_scale(1.0) if np.ptp(y) > 0 else 0.0
-
-
-def _proved(X: Matrix, y: Vector) -> float:
-    """Standard deviation of the noise that observations at one point prove; 0 if they prove none."""
+def detect(X: Matrix, y: Vector) -> float:
+    """Standard deviation of the noise that replicates among observations (n, d), (n,) prove; 0 if they prove none."""
     if len(X) < 2:
         return 0.0
-    pairs = cKDTree(X).query_pairs(NEAR, p=math.inf, output_type="ndarray")
+    pairs = cKDTree(X).query_pairs(REPLICATE_DISTANCE, p=math.inf, output_type="ndarray")
     if len(pairs) == 0:
         return 0.0
     i, j = pairs.T
-    scale = Standardize.of(y)  # squares and gradients of values around 1e155 overflow
+    scale = Standardize.of(y)  # squares and gradients of values around 1e155 would overflow
     z = scale(y)
     difference = np.abs(z[i] - z[j])
-    explained = STEEP * _steepest(X, z) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING
+    explained = GRADIENT_FACTOR * _steepest(X, z) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING
     proved = np.any(difference > explained)
     return scale.inverse_scale(float(np.sqrt(np.mean(difference**2) / 2))) if proved else 0.0
 
 
+def _std(y: Vector) -> float:
+    """Standard deviation of values of any magnitude."""
+    scale = Standardize.of(y)
+    return scale.inverse_scale(1.0) if np.ptp(y) > 0 else 0.0
+
+
 def _steepest(X: Matrix, z: Vector) -> float:
-    """The steepest gradient of values (n,) between observations that are no neighbours."""
-    if len(X) > MOST_SLOPES:
-        sample = np.linspace(0, len(X) - 1, MOST_SLOPES).astype(int)
+    """The steepest gradient of values (n,) between observations that are not neighbours."""
+    if len(X) > MAX_GRADIENT_POINTS:
+        sample = np.linspace(0, len(X) - 1, MAX_GRADIENT_POINTS).astype(int)
         X, z = X[sample], z[sample]
     distance = pdist(X, "chebyshev")
-    gradients = pdist(z[:, None])[distance > FAR] / distance[distance > FAR]
+    far = distance > MIN_GRADIENT_DISTANCE
+    gradients = pdist(z[:, None])[far] / distance[far]
     return float(np.max(gradients, initial=0.0))
-
-
-def noisy_model(history: History, noise: NoiseEstimate, scale: Standardize, most: int) -> NoisyModel:
-    """Of the newest observations, ``most`` at most."""
-    told = np.flatnonzero(history.told)[-most:]
-    known = None if noise.known is None else noise.known[-most:]
-    return NoisyModel.of(told, history.X[told], scale(history.y[told]), known, scale.inverse_scale(1.0))
-
-
-def lowest_posterior_mean(history: History, noise: NoiseEstimate, most: int) -> tuple[int, float, float] | None:
-    """The feasible trial with the least mean, that mean, and the noise; None if none is feasible."""
-    scale = Standardize.of(history.y[history.told])
-    model = noisy_model(history, noise, scale, most)
-    row = model.least(history.feasible)
-    if row is None:
-        return None
-    return int(history.ids[row]), scale.inverse(model.mean_of(row)), scale.inverse_scale(model.error)

@@ -1,39 +1,36 @@
-"""TODO docstring."""
+"""Outliers: values so far above all others that they would set the scale of the models.
+
+With y_min the best value and y_typ the lower median of the thinned observations, a value is an outlier if
+
+    y - y_min > OUTLIER_FACTOR (y_typ - y_min).
+
+Thinning matters: most observations of a converged run lie around the best one, and compared with those alone
+everything else would be an outlier.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from dale._arrays import Vector
-from dale.history.history import History
+from dale._arrays import Matrix, Vector
 from dale.models.preprocessing import THIN, thin
 
-MAX_OBSERVATIONS = 768  # that a global model sees at most
-OUTLIER_FACTOR = 1e4  # values are absurd from so far above the best, in units of how far the typical one is
+MAX_OBSERVATIONS = 768  # that a global model is fitted to: its cost grows with their cube
+OUTLIER_FACTOR = 1e4
 
 
-def remove_outliers(history: History, most: int) -> History:
-    """The history without absurd values, as if they had not been told: one of them would be the unit of all others.
-
-    Absurd is what lies ``OUTLIER_FACTOR`` times as far above the best as the typical value does, the lower median of the
-    thinned observations: of those around the best there are ever more, and beside them everything else is absurd.
-    """
-    told = history.told
-    X, y = history.X[told], history.y[told]
-    if not _are_outliers(y, y).any():
-        return history
-    sample = thin(X, y, THIN * math.sqrt(history.dimension), most)
-    absurd = _are_outliers(y, y[sample] if len(sample) > 2 else y)  # of one or two the lower median is the best
-    values = history.y.copy()
-    values[np.flatnonzero(told)[absurd]] = np.nan
-    return replace(history, y=values)
+def find_outliers(X: Matrix, y: Vector) -> np.ndarray:
+    """Which values (n,) at points X (n, d) are outliers, (n,)."""
+    if len(y) == 0 or not _far_above(y, y).any():
+        return np.zeros(len(y), dtype=bool)
+    sample = thin(X, y, THIN * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
+    return _far_above(y, y[sample] if len(sample) > 2 else y)  # the lower median of one or two values is the best
 
 
-def _are_outliers(y: Vector, sample: Vector) -> np.ndarray:
-    """Which values (n,) are absurd beside a sample of them. Halves, for differences may overflow."""
+def _far_above(y: Vector, sample: Vector) -> np.ndarray:
+    """Which values (n,) lie far above a sample of them. Halves, because differences may overflow."""
     best = float(np.min(y)) / 2
     typical = float(np.quantile(sample, 0.5, method="lower")) / 2 - best
     return np.asarray((y / 2 - best) / OUTLIER_FACTOR > typical) & (typical > 0)

@@ -1,69 +1,49 @@
-"""TODO docstring."""
+"""The result of a run: SciPy's ``OptimizeResult`` with what dale knows beyond it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from dale._arrays import Matrix, Vector
+from dale.history.minima import LocalMinimum
+from dale.history.reason import Source
+from dale.history.snapshot import Snapshot
+from dale.history.stopping import Status
 from dale.history.trial import Trial
 from dale.space.point import Params, format_point
 
-
-@dataclass(frozen=True, eq=False)
-class LocalMinimum:
-    """A minimum that the data show: a quadratic fitted to the observations around it (Def. 1 of the paper).
-
-    Where a local model of the method has converged, ``x`` and ``fun`` are the observation that it ended at.
-
-    Attributes:
-        x: Where the quadratic is smallest, as an array in the user's units.
-        params: The same as the objective takes it.
-        fun: Predicted minimum.
-        error: How far off it may be: the leave-one-out error of the quadratic.
-        hessian: Second derivatives there, in the user's units: how sharp the minimum is. NaN where a parameter is fixed
-            or a choice.
-        condition: Ratio of the largest to the smallest hessian in the unit cube: how narrow the valley is.
-        radius: Radius of the region in the unit cube.
-        n_points: Observations in the region.
-        converged: Whether nothing is left to gain here: a local model of the method has converged, or the best
-            observation is as good as the predicted minimum, and the prediction that sure, to within 1e-9 of the range
-            of the better three quarters of all observations.
-    """
-
-    x: Vector
-    params: Params
-    fun: float
-    error: float
-    hessian: Matrix
-    condition: float
-    radius: float
-    n_points: int
-    converged: bool
+NOT_PROPOSED = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 
 
 class Result(OptimizeResult):
     """SciPy's ``OptimizeResult`` with what dale knows beyond it.
 
     Attributes:
-        x: Best feasible point, as an array in the user's units.
-        fun: Value there; where values are noisy, what it is believed to be without the noise.
-        nfev: Number of evaluations, not counting values that were known before.
-        nit: Number of proposals beyond the initial design.
+        x: Best feasible point, as an array in the user's units; None if there is none.
+        fun: Value there; where values are noisy, the posterior mean.
+        nfev: Number of evaluations; values that the user added are not counted.
+        nit: Number of proposals after the initial design.
         success: Whether the run ended as planned.
-        status: 0 budget spent, 1 target reached, 2 stopped by the callback, Ctrl-C or SIGTERM, 3 no finite value seen,
-            4 every point of a finite space evaluated, 5 time limit reached, 6 converged: nothing left promises more
-            than the tolerance, 7 no feasible point found, 8 the executor broke, or no more processes could be started.
+        status: How it ended, a ``dale.Status``.
         message: The same in words.
         params: Best point as the objective takes it.
-        x_iters: All told points, (n, d), in the user's units.
-        func_vals: All told values, (n,).
+        x_iters: All points with a value, (n, d), in the user's units.
+        func_vals: All values, (n,).
         history: Every trial with the reason it was chosen for.
-        local_minima: The minima that the data show, best first; none in a space with unordered choices or
-            conditional parameters.
-        noise: Standard deviation of the noise in the values, as told or as found; 0 where none was found.
+        local_minima: The local minima that the observations show, best first; none in a space with unordered choices
+            or conditional parameters. Computed when first read; until then it is not among ``keys()``.
+        noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none.
         seed: The seed that gives the same run again.
+
+    Examples:
+        >>> import dale
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=8, seed=0)
+        >>> result.nfev, result.status, bool(abs(result.x[0] - 1) < 1e-6)
+        (8, <Status.BUDGET_SPENT: 0>, True)
     """
 
     x: Vector | None
@@ -71,15 +51,61 @@ class Result(OptimizeResult):
     nfev: int
     nit: int
     success: bool
-    status: int
+    status: Status
     message: str
     params: Params | None
     x_iters: Matrix
     func_vals: Vector
     history: tuple[Trial, ...]
-    local_minima: tuple[LocalMinimum, ...]
     noise: float
     seed: int
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, seed: int) -> Result:
+        """What is known at one state of a run."""
+        history = snapshot.history
+        best, fun, noise = snapshot.incumbent
+        status = _status(snapshot)
+        complete = history.complete
+        result = cls(
+            x=None if best is None else np.array(best.x),
+            fun=fun,
+            nfev=history.n_evaluated,
+            nit=sum(t.reason.source not in NOT_PROPOSED and t.reason.retry_of is None for t in history.trials),
+            success=best is not None,
+            status=status,
+            message=status.message + (_last_error(history.trials) if status is Status.NO_VALUE else ""),
+            params=None if best is None else best.params,
+            x_iters=np.array([t.x for t in complete]).reshape(len(complete), len(snapshot.domain.space.names)),
+            func_vals=np.array([t.value for t in complete], dtype=float),
+            history=history.trials,
+            noise=noise,
+            seed=seed,
+        )
+        object.__setattr__(result, "_find_minima", lambda: snapshot.local_minima)
+        return result
+
+    @property
+    def local_minima(self) -> tuple[LocalMinimum, ...]:
+        """The local minima that the observations show, best first."""
+        minima: tuple[LocalMinimum, ...] = self["local_minima"]
+        return minima
+
+    @local_minima.setter
+    def local_minima(self, minima: tuple[LocalMinimum, ...]) -> None:
+        self["local_minima"] = minima
+
+    def __missing__(self, key: str) -> Any:
+        find: Callable[[], tuple[LocalMinimum, ...]] | None = self.__dict__.get("_find_minima")
+        if key != "local_minima" or find is None:
+            raise KeyError(key)
+        self["local_minima"] = find()
+        return self["local_minima"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if "_find_minima" in self.__dict__:
+            _ = self.local_minima  # a copy or a pickle has no snapshot to compute them from
+        return type(self), (dict(self),)
 
     def __str__(self) -> str:
         lines = [f"{self.message} after {self.nfev} evaluations"]
@@ -96,3 +122,14 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         return f"<dale.Result: {self!s}>"
+
+
+def _status(snapshot: Snapshot) -> Status:
+    if snapshot.incumbent.trial is not None:
+        return Status.IN_PROGRESS
+    return Status.NO_FEASIBLE if snapshot.history.complete else Status.NO_VALUE
+
+
+def _last_error(trials: tuple[Trial, ...]) -> str:
+    errors = [t.error.strip().splitlines()[-1] for t in trials if t.error and t.error.strip()]
+    return f" (the last error: {errors[-1]})" if errors else ""

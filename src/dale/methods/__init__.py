@@ -6,7 +6,6 @@ dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
 from dale.acquisition.base import AcquisitionFunction
 from dale.acquisition.confidence_bound import lower_confidence_bound
 from dale.acquisition.expected_improvement import log_expected_improvement
-from dale.history.history import History
 from dale.methods.base import Method, Proposal
 from dale.methods.bayesian_optimization import BayesianOptimization
 from dale.methods.default.method import DefaultMethod
@@ -20,7 +19,6 @@ __all__ = [
     "IMGPO",
     "BayesianOptimization",
     "DefaultMethod",
-    "History",
     "Method",
     "Proposal",
     "default",

@@ -1,19 +1,16 @@
-"""What a method is: a function of the history, with settings.
-
-What a run remembers from one proposal to the next, to save time.
-"""
+"""What a method is: a proposal as a function of a snapshot, and what it declares about itself."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from dale._arrays import Vector
-from dale.history.history import History
 from dale.history.reason import Reason
-
-T = TypeVar("T")
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Snapshot
 
 
 class Proposal(NamedTuple):
@@ -23,25 +20,47 @@ class Proposal(NamedTuple):
     reason: Reason
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What a method can deal with. The optimizer reads this and knows nothing else about a method.
+
+    Attributes:
+        input_constraints: It proposes only points that ``snapshot.domain`` allows.
+        outcome_constraints: It takes constraints that come with the values into account.
+        noise: It models noise in the values.
+        expected_improvement: Its reasons state the expected improvement, so that a run can converge.
+    """
+
+    input_constraints: bool = False
+    outcome_constraints: bool = False
+    noise: bool = False
+    expected_improvement: bool = False
+
+
 class Method(Protocol):
-    """Proposes the next evaluation. A run is stored with its name, revision and changed settings."""
+    """Proposes the next evaluation. A frozen value: its settings, and no state."""
 
     @property
     def name(self) -> str:
-        """Identifies the method in a stored run."""
+        """Name under which a store keeps the method."""
         ...
 
     @property
     def revision(self) -> int:
-        """Rises whenever the same history gives another proposal than before."""
+        """Rises when the same history gives another proposal than before."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the method can deal with."""
+        ...
+
+    def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
+        """The next point: a function of the history and the random streams. ``snapshot.cache`` only saves time."""
         ...
 
     def changed_settings(self) -> Mapping[str, Any]:
-        """The settings that differ from their defaults: a new setting with a default changes no stored run."""
-        ...
-
-    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
-        """The next point: a function of the history and the seed. ``memory`` saves time and changes nothing."""
+        """Settings that differ from the defaults, by name."""
         ...
 
 
@@ -64,15 +83,15 @@ def _nested(value: Any) -> Any:
     return {"type": type(value).__name__, **changed_settings(value)}
 
 
-class Cache:
-    """One thing of each kind. Every proposal is a function of the history: forgetting changes the time taken only."""
-
-    def __init__(self) -> None:
-        self._kept: dict[type, Any] = {}
-
-    def of(self, kind: type[T]) -> T:
-        """The one of this kind, made empty when it is first asked for."""
-        if kind not in self._kept:
-            self._kept[kind] = kind()
-        kept: T = self._kept[kind]
-        return kept
+def check_method(method: Any) -> Method:
+    """A method that the user gave, if it is one."""
+    declared = ("name", "revision", "capabilities", "changed_settings", "propose")
+    missing = [name for name in declared if not hasattr(method, name)]
+    if isinstance(method, type) or not callable(getattr(method, "propose", None)) or missing:
+        lacks = f", which has no {', '.join(missing)}" if missing and callable(getattr(method, "propose", None)) else ""
+        raise TypeError(
+            f"method must be one of dale.methods, such as dale.methods.paper(), or your own with "
+            f"{', '.join(declared)}; got {method!r}{lacks}"
+        )
+    checked: Method = method
+    return checked

@@ -14,6 +14,7 @@ ones to be as bad as the worst.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,10 +24,11 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.base import AcquisitionFunction
 from dale.acquisition.expected_improvement import log_expected_improvement
-from dale.history.history import History
+from dale.history.history import Observations
 from dale.history.reason import Reason, Source
-from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal, changed_settings
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Snapshot
+from dale.methods.base import Capabilities, Proposal, changed_settings
 from dale.methods.initial_design import (
     MIN_DISTANCE_FAILED,
     MIN_DISTANCE_PENDING,
@@ -73,6 +75,15 @@ class BayesianOptimization:
     name: ClassVar[str] = "bayesian_optimization"
     revision: ClassVar[int] = 1
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the method can deal with; the expected improvement is known if it is what is searched for."""
+        return Capabilities(expected_improvement=self.acquisition is log_expected_improvement)
+
+    def changed_settings(self) -> Mapping[str, Any]:
+        """Settings that differ from the defaults, by name."""
+        return changed_settings(self)
+
     def __post_init__(self) -> None:
         if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
             raise ValueError("AlphaRatio compares logarithms of promises: wanted acquisition=log_expected_improvement")
@@ -86,24 +97,21 @@ class BayesianOptimization:
         if self.initial < 1:
             raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
 
-    def changed_settings(self) -> dict[str, Any]:
-        """As ``Method``."""
-        return changed_settings(self)
-
-    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
+    def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """The next point of the unit cube."""
-        first = initial_proposal(history, self.initial, seed)
+        first = initial_proposal(snapshot, self.initial, rng)
         if first is not None:
             return first
-        rng = generator(seed, history.n_asked)
-        view = View(self, history, rng, cache.of(IncrementalCholesky))
+        view = View(self, snapshot, rng("global"), snapshot.cache.of(IncrementalCholesky))
         decision = self.length_scale.choose(view)  # line 6
         found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
         promised = [(view.region_promise(region), region) for region in view.open_regions]
         best = max(promised, key=lambda pair: pair[0], default=None)
         if best is not None and (found is None or best[0] > found.value):
             return view.local_proposal(best[1], best[0], decision)
-        return space_filling_proposal(history, rng) if found is None else view.global_proposal(found, decision)
+        return (
+            space_filling_proposal(snapshot, rng("global")) if found is None else view.global_proposal(found, decision)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +119,7 @@ class View:
     """What is known at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
 
     method: BayesianOptimization
-    history: History
+    snapshot: Snapshot
     rng: np.random.Generator
     cache: IncrementalCholesky
     box: Box = field(init=False)
@@ -120,34 +128,39 @@ class View:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
-        incumbent = self.history.X[np.nanargmin(self.history.y)]
+        incumbent = self.observations.X[np.nanargmin(self.observations.y)]
         object.__setattr__(self, "starts", starting_points(self.rng, self.box, incumbent))
+
+    @property
+    def observations(self) -> Observations:
+        """The finished trials."""
+        return self.snapshot.history.observations
 
     @property
     def previous(self) -> float | None:
         """Length-scale of the last proposal."""
-        return self.history.length_scale
+        return self.snapshot.history.length_scale
 
     @property
     def n(self) -> int:
         """Number of observations, pending ones included."""
-        return len(self.history.X) + len(self.history.pending)
+        return len(self.observations.X) + len(self.snapshot.history.pending)
 
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self.history.dimension
+        return self.observations.dimension
 
     @cached_property
     def scale(self) -> Standardize:
         """Standardises the values."""
-        return Standardize.of(self.history.y[self.history.told])
+        return Standardize.of(self.observations.y[self.observations.has_value])
 
     @cached_property
     def z(self) -> Vector:
         """Standardised values (n,); failed evaluations count as the worst."""
-        z = self.scale(self.history.y)
-        return np.where(self.history.told, z, np.max(z[self.history.told]))
+        z = self.scale(self.observations.y)
+        return np.where(self.observations.has_value, z, np.max(z[self.observations.has_value]))
 
     @property
     def best(self) -> float:
@@ -157,12 +170,12 @@ class View:
     @cached_property
     def regions(self) -> Regions:
         """Alg. 3 on the observations."""
-        told = self.history.told
+        told = self.observations.has_value
         if self.method.regions is None:
             return Regions()
-        found = self.method.regions(self.history.X[told], self.z[told], self.scale.resolution)
+        found = self.method.regions(self.observations.X[told], self.z[told], self.scale.resolution)
         # A region whose minimum cannot be evaluated is no use: its ball is left to the global model.
-        failed = self.history.X[~told]
+        failed = self.observations.X[~told]
         return replace(
             found,
             live=tuple(r for r in found.live if are_separated(r.minimiser[None, :], failed, MIN_DISTANCE_FAILED)[0]),
@@ -174,16 +187,16 @@ class View:
         return tuple(
             r
             for r in self.regions.live
-            if are_separated(r.minimiser[None, :], self.history.pending, MIN_DISTANCE_PENDING)[0]
+            if are_separated(r.minimiser[None, :], self.snapshot.history.pending, MIN_DISTANCE_PENDING)[0]
         )
 
     @cached_property
     def outside(self) -> tuple[Matrix, Vector]:
         """Points (m, d) and values (m,) that the global model sees: those in no region."""
-        outside = ~self.regions.inside(self.history.X)
+        outside = ~self.regions.inside(self.observations.X)
         if not np.any(outside):
             outside[:] = True  # a global model of nothing would have no opinion
-        X, z = average_replicates(self.history.X[outside], self.z[outside], self.history.told[outside])
+        X, z = average_replicates(self.observations.X[outside], self.z[outside], self.observations.has_value[outside])
         return X, quantize(z, VALUE_RESOLUTION)
 
     def posterior(self, length_scale: float) -> GaussianProcess:
@@ -191,12 +204,14 @@ class View:
         kernel = SquaredExponential(length_scale)
         X, z = self.outside
         if length_scale == self.previous and not self.regions.live:
-            factor = self.cache.factor(kernel, X, int(np.sum(self.history.ids < self.history.adopted)))
+            factor = self.cache.factor(
+                kernel, X, int(np.sum(self.observations.ids < self.snapshot.history.length_scale_since))
+            )
         else:
             factor = CholeskyFactor.of(kernel(X, X))
         posterior = GaussianProcess(kernel, X, z, factor, maximum_likelihood_prior(factor, z))
         lowest, highest = quantize([self.best, np.max(self.z)], VALUE_RESOLUTION)
-        for x in self.history.pending:
+        for x in self.snapshot.history.pending:
             believed = float(posterior.predict(x[None, :]).mean[0])
             posterior = posterior.extended(x, min(max(believed, lowest), highest))
         return posterior
@@ -234,8 +249,8 @@ class View:
         """Which points (m, d) are in no region, and neither observed nor being evaluated."""
         return (
             ~self.regions.inside(A)
-            & are_separated(A, self.history.X, APART)
-            & are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+            & are_separated(A, self.observations.X, APART)
+            & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
 
     def region_promise(self, region: Region) -> float:

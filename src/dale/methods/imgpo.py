@@ -39,7 +39,7 @@ Settled here:
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -47,17 +47,17 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.history import History
+from dale.history.history import Observations
 from dale.history.reason import Reason, Source
-from dale.history.seeding import generator
-from dale.methods.base import Cache, Proposal, changed_settings
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Snapshot
+from dale.methods.base import Capabilities, Proposal
 from dale.models.cholesky import CholeskyFactor
 from dale.models.gaussian_process import LEAST_VARIANCE, UNKNOWN, GaussianProcess, Prior
 from dale.models.kernels.matern import Matern52
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 from dale.models.preprocessing import quantize
 from dale.models.transforms import Standardize
-from dale.optim.sampling import far_from
 
 ETA = 0.05  # this and the next three are the reference's
 DEEPEST_LOOK = 4  # Xi_max
@@ -195,7 +195,7 @@ class Search:
             if self.wish is None or _same(x, self.wish.point):
                 self.wish = next(self._rounds)
 
-    def begins(self, history: History) -> bool:
+    def begins(self, history: Observations) -> bool:
         """Whether all that was learnt is how the history begins."""
         n = len(self.y)
         return np.array_equal(self.X, history.X[:n]) and np.array_equal(self.y, history.y[:n], equal_nan=True)
@@ -289,26 +289,26 @@ class IMGPO:
 
     name: ClassVar[str] = "imgpo"
     revision: ClassVar[int] = 1
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
-    def changed_settings(self) -> dict[str, Any]:
-        """As ``Method``."""
-        return changed_settings(self)
+    def changed_settings(self) -> Mapping[str, Any]:
+        """There are no settings."""
+        return {}
 
-    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
+    def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """What the tree waits for when it has been fed with the history."""
-        last = cache.of(_LastSearch)
+        history = snapshot.history.observations
+        last = snapshot.cache.of(_LastSearch)
         search, last.search = last.search, None  # taken out, so that no other thread goes on with it
         if search is None or not search.begins(history):
             search = Search(history.dimension)
         n = len(search.y)
         search.learn(history.X[n:], history.y[n:])
         last.search = search
-        if search.wish is not None and not np.any(_same(history.pending, search.wish.point)):
+        if search.wish is not None and not np.any(_same(snapshot.history.pending, search.wish.point)):
             return search.wish
-        points = np.vstack([history.X, history.pending])
-        return Proposal(
-            far_from(points, history.dimension, generator(seed, history.n_asked)), Reason(Source.SPACE_FILLING)
-        )
+        point = snapshot.domain.far_from(snapshot.history.seen, rng("global"))
+        return Proposal(point, Reason(Source.SPACE_FILLING))
 
 
 def _same(A: Matrix, x: Vector) -> np.ndarray:

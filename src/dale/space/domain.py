@@ -1,13 +1,14 @@
-"""What is left of a space: no point is asked twice while there is another.
+"""The unit cube as the objective sees it: which points it can be given, which are allowed, which are left.
 
-Rounding to the user's units may make of a proposal a point that was seen before, or one that the constraints on the
-inputs do not allow. Then a point far from all others takes its place.
+Values in the user's units are rounded to integers, steps and options, so that many points of the cube are one to the
+objective. A proposal is snapped to what the objective sees. Where that is a point seen before, or one that the input
+constraints do not allow, a space-filling point replaces it: no point is proposed twice while there is another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,106 +19,175 @@ from dale.errors import SpaceExhausted
 from dale.optim.sampling import far_from, farthest
 from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import Constraints
+from dale.space.point import Params
 from dale.space.space import Space
 
-TRIES = 16  # for a point far from all others that is a new one when quantize
-MANY = 4096  # points of a large finite space that are looked through for one that the constraints allow
-ENUMERATED = 1024  # points of a finite space that is looked through as a whole instead
-CANDIDATES = 512  # allowed points, of which the farthest from all others is taken
+N_TRIES = 16  # for a space-filling point that is new after rounding
+N_CANDIDATES = 512  # allowed points, of which the farthest from all others is taken
+MAX_ENUMERATED = 1024  # a finite space of at most so many points is enumerated as a whole
+MAX_SEARCHED = 4096  # points of a larger one that are searched for one that the constraints allow
 
 
-@dataclass(frozen=True)
-class Untried:
-    """The points of a space that may still be asked, given those seen.
+class Admitted(NamedTuple):
+    """A point that may be evaluated.
 
     Attributes:
-        space: The space.
-        constraints: What the user allows of it.
-        inputs: The same in the cube, for searches.
+        unit_x: In the unit cube, as the objective sees it, (d,).
+        params: As the objective takes it.
+        replaced: Whether it replaces the proposed point.
+    """
+
+    unit_x: Vector
+    params: Params
+    replaced: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The points of the unit cube that may be proposed.
+
+    Attributes:
+        space: The user's space.
+        constraints: Input constraints as the user wrote them; None for none.
+        allowed_set: The same in the cube, for searches; None for none.
     """
 
     space: Space
     constraints: Constraints | None = None
-    inputs: AllowedSet | None = None
+    allowed_set: AllowedSet | None = None
 
-    def check(self, seen: Matrix) -> None:
-        """Raise ``SpaceExhausted`` where each point of a finite space is among those seen."""
-        if self.exhausted(seen):
-            raise _no_other(f"all {self.space.cardinality} points of the space")
+    @classmethod
+    def of(cls, space: Space, constraints: Constraints | None = None) -> Domain:
+        """Of a space and its input constraints; an error if they allow no point that can be found."""
+        if constraints is None:
+            return cls(space)
+        known = constraints
+        allowed_set = AllowedSet.of(
+            known.allowed, known.margins, lambda: known.flat, space.dimension, lambda: known.trouble
+        )
+        return cls(space, known, allowed_set)
+
+    @classmethod
+    def unit(cls, dimension: int) -> Domain:
+        """The whole cube."""
+        return cls(Space.from_pairs([(0.0, 1.0)] * dimension))
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.space.dimension
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Number of parameters that vary; several options take a coordinate each."""
+        return sum(p.width > 0 for p in self.space.parameters.values())
+
+    @cached_property
+    def is_continuous(self) -> bool:
+        """Whether the objective sees every point of the cube."""
+        return bool(self.space.continuous.all())
+
+    @property
+    def continuous(self) -> np.ndarray:
+        """Coordinates that move freely, (d,)."""
+        return self.space.continuous
+
+    @property
+    def ordered(self) -> np.ndarray:
+        """Coordinates whose values have an order, (d,): continuous ones, integers and steps."""
+        return self.space.ordered
+
+    @property
+    def spacing(self) -> Vector:
+        """Distance from one integer or step to the next, (d,); 0 where coordinates are continuous."""
+        return self.space.cells
+
+    def snap(self, X: Matrix) -> Matrix:
+        """Points (m, d) as the objective sees them."""
+        return self.space.snap_all(X)
+
+    def active(self, X: Matrix) -> np.ndarray:
+        """Which coordinates of snapped points (m, d) belong to active parameters, (m, d)."""
+        return self.space.active(X)
+
+    def free(self, x: Vector) -> np.ndarray:
+        """Coordinates that are continuous and active at a snapped point (d,)."""
+        return self.continuous & self.active(x[None, :])[0]
+
+    def allowed(self, X: Matrix) -> np.ndarray:
+        """Which points (m, d) the input constraints allow, (m,)."""
+        return np.ones(len(X), dtype=bool) if self.allowed_set is None else self.allowed_set.allowed(X)
+
+    def allows(self, x: Vector) -> bool:
+        """Whether they allow one point (d,)."""
+        return self.constraints is None or self.constraints.allows(self.space.decode(x))
 
     def exhausted(self, seen: Matrix) -> bool:
-        """Whether each point of a finite space is among those seen."""
+        """Whether every point of a finite space is among those seen (n, d)."""
         n = self.space.cardinality
         return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
 
-    def allows(self, point: Vector) -> bool:
-        """Whether the constraints on the inputs allow a point of the cube."""
-        return self.constraints is None or self.constraints.allows(self.space.decode(point))
+    def admit(self, x: Vector, seen: Matrix, rng: np.random.Generator) -> Admitted:
+        """The point x (d,) as the objective sees it; a space-filling point if that is among those seen or not allowed.
 
-    def has(self, point: Vector, seen: Matrix) -> bool:
-        """Whether a point (d,) of the cube is allowed and none of those seen (n, d)."""
-        return not bool(np.any(np.all(seen == point, axis=1))) and self.allows(point)
+        Raises:
+            SpaceExhausted: No other point is left.
+        """
+        snapped = self.space.snap(x)
+        if self.is_new(snapped, seen):
+            return self._admitted(snapped, replaced=False)
+        return self._admitted(self.space_filling_point(seen, rng), replaced=True)
 
-    def another(self, seen: Matrix, rng: np.random.Generator) -> Vector:
-        """A point that is far from those seen; where floats leave no other, one of them."""
+    def _admitted(self, x: Vector, *, replaced: bool) -> Admitted:
+        params = self.space.decode(x)
+        return Admitted(self.space.encode(params), params, replaced)
+
+    def check_not_exhausted(self, seen: Matrix) -> None:
+        """Raise ``SpaceExhausted`` if every point of a finite space is among those seen (n, d)."""
+        if self.exhausted(seen):
+            raise _exhausted(f"all {self.space.cardinality} points of the space")
+
+    def is_new(self, x: Vector, seen: Matrix) -> bool:
+        """Whether a snapped point (d,) is allowed and not among those seen (n, d)."""
+        return not bool(np.any(np.all(seen == x, axis=1))) and self.allows(x)
+
+    def far_from(self, points: Matrix, rng: np.random.Generator, *, snap: bool = False) -> Vector:
+        """An allowed point of the cube far from all given ones (n, d); with ``snap``, as the objective sees it."""
+        if self.allowed_set is None:
+            return far_from(points, self.dimension, rng, snap=self.snap if snap else None)
+        candidates = self.allowed_set.some(N_CANDIDATES, rng)
+        return farthest(self.snap(candidates) if snap else candidates, points)
+
+    def space_filling_point(self, seen: Matrix, rng: np.random.Generator) -> Vector:
+        """A new point far from those seen (n, d); where floats leave no other, one of them."""
         n = self.space.cardinality
-        if n is not None and n <= ENUMERATED:
-            left = [p for p in map(self.space.point, range(n)) if self.has(p, seen)]
+        if n is not None and n <= MAX_ENUMERATED:
+            left = [p for p in map(self.space.point, range(n)) if self.is_new(p, seen)]
             if not left:
-                raise _no_other("all points of the space that the constraints allow")
+                raise _exhausted("all points of the space that the constraints allow")
             return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
-        for _ in range(TRIES):
-            point = far_from_all(seen, self.space.dimension, rng, self.inputs, snap=self.space.snap_all)
-            if self.has(point, seen):
+        for _ in range(N_TRIES):
+            point = self.far_from(seen, rng, snap=True)
+            if self.is_new(point, seen):
                 return point
-        if n is not None:  # of one more than were seen, one is new
-            first = int(rng.integers(min(n, 2**62)))
-            tries = len(seen) + 1 if self.inputs is None else min(n, len(seen) + MANY)
-            row = (self.space.point((first + k) % n) for k in range(tries))
-            new = next((p for p in row if self.has(p, seen)), None)
-            if new is None:
-                raise _no_other("all points that the constraints allow, as far as they could be found,")
-            return new
-        # Where even rounding leads out of the allowed set, it is as thin as floats: a point of the pool again.
-        return point if self.inputs is None or self.allows(point) else self.space.snap(self.inputs.pool[0])
+        if n is not None:
+            return self._next_new(n, seen, rng)
+        # Even rounding leads out of the allowed set, which is as thin as floats: a point of the pool again.
+        return point if self.allowed_set is None or self.allows(point) else self.space.snap(self.allowed_set.pool[0])
+
+    def _next_new(self, n: int, seen: Matrix, rng: np.random.Generator) -> Vector:
+        """A new point of a finite space of n points, by enumeration from a random one."""
+        first = int(rng.integers(min(n, 2**62)))
+        # Of one more than were seen, one is new; constraints may rule it out.
+        tries = len(seen) + 1 if self.allowed_set is None else min(n, len(seen) + MAX_SEARCHED)
+        row = (self.space.point((first + k) % n) for k in range(tries))
+        new = next((p for p in row if self.is_new(p, seen)), None)
+        if new is None:
+            raise _exhausted("all points that the constraints allow, as far as they could be found,")
+        return new
 
 
-def _no_other(what: str) -> SpaceExhausted:
+def _exhausted(what: str) -> SpaceExhausted:
     return SpaceExhausted(
-        f"{what} have been asked, there is no other; "
-        "tell those that are out and take the result, or make the space larger"
+        f"{what} have been proposed; report the pending ones and call result(), or make the space larger"
     )
-
-
-def far_from_all(
-    points: Matrix,
-    dimension: int,
-    rng: np.random.Generator,
-    inputs: AllowedSet | None,
-    snap: Callable[[Matrix], Matrix] | None = None,
-) -> Vector:
-    """An allowed point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""
-    if inputs is None:
-        return far_from(points, dimension, rng, snap=snap)
-    candidates = inputs.some(CANDIDATES, rng)
-    return farthest(candidates if snap is None else snap(candidates), points)
-
-
-class Rounding(NamedTuple):
-    """Which points of the cube the objective can see, where it is not all of them.
-
-    Attributes:
-        n_parameters: That the coordinates stand for: several options take a coordinate each.
-        snap: Points (m, d) as the objective sees them.
-        free: Coordinates that move freely, (d,).
-        ordered: Coordinates along which there is less and more, (d,): the free ones, whole numbers and steps.
-        cells: How far it is from one whole number or step to the next, (d,); 0 where coordinates move freely.
-        active: Which coordinates of points (m, d), as the objective sees them, stand for what it gets at all, (m, d).
-    """
-
-    n_parameters: int
-    snap: Callable[[Matrix], Matrix]
-    free: np.ndarray
-    ordered: np.ndarray
-    cells: Vector
-    active: Callable[[Matrix], np.ndarray]

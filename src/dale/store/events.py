@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import frozen
+from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.trial import Trial, TrialState
 from dale.space.choice import Choice
@@ -86,6 +87,17 @@ def replayed(event: Event, trials: Sequence[Trial], space: Space) -> Trial | Non
     if event.kind is Kind.FAIL:
         return dataclasses.replace(before, state=TrialState.FAILED, error=content["error"], retry=content["retry"])
     return dataclasses.replace(before, state=TrialState.COMPLETE, error=None, retry=False, **_outcome(content))
+
+
+def replay(history: History, events: Iterable[Event], space: Space) -> History:
+    """The history after some more events."""
+    trials, changed = list(history.trials), {}
+    for event in events:
+        trial = replayed(event, trials, space)
+        if trial is not None:
+            trials[trial.id : trial.id + 1] = [trial]
+            changed[trial.id] = trial
+    return history.with_trials(changed[number] for number in sorted(changed))
 
 
 def params_data(params: Params, space: Space) -> dict[str, Any]:

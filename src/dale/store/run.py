@@ -9,13 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dale._blas import one_blas_thread
 from dale.errors import StoreError
+from dale.history.history import History
 from dale.history.result import Result
+from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
-from dale.optimizer import Optimizer
+from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
-from dale.store.events import Event, Kind, params_data, reason_data
+from dale.store.events import Event, Kind, params_data, reason_data, replay
 from dale.store.location import checked_path
 from dale.store.problem import MOST_SHOWN, differences, space_data, space_from
 from dale.store.store import read
@@ -61,8 +64,9 @@ class Run:
         self.space = space
         self.seed: int = problem["seed"]
         self.noise: float | Literal["auto"] = problem["noise"]
-        self._optimizer = Optimizer(space, seed=self.seed, noise=self.noise)
-        self._optimizer._replay(self.events)
+        noise = None if isinstance(self.noise, str) else self.noise
+        history = replay(History.empty(space.dimension, noise), self.events, space)
+        self.snapshot = Snapshot(history, Domain(space))
 
     def __repr__(self) -> str:
         return f"<dale.Run of {str(self.path)!r}: {len(self.history)} trials, seed {self.seed}, {self.space!r}>"
@@ -70,26 +74,29 @@ class Run:
     @property
     def history(self) -> tuple[Trial, ...]:
         """Every trial, in the order of the asks."""
-        return self._optimizer.history
+        return self.snapshot.history.trials
 
     @property
     def best(self) -> Trial | None:
         """As ``Optimizer.best``."""
-        return self._optimizer.best
+        with one_blas_thread():
+            return self.snapshot.incumbent.trial
 
     @property
     def best_value(self) -> float | None:
         """As ``Optimizer.best_value``."""
-        return self._optimizer.best_value
+        with one_blas_thread():
+            return self.snapshot.incumbent.value
 
     @property
     def n_evaluated(self) -> int:
         """As ``Optimizer.n_evaluated``."""
-        return self._optimizer.n_evaluated
+        return self.snapshot.history.n_evaluated
 
     def result(self) -> Result:
         """As ``Optimizer.result``; constraints on the inputs, which are code, are known at the trials alone."""
-        return self._optimizer.result()
+        with one_blas_thread():
+            return Result.of(self.snapshot, self.seed)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the trials that were told or failed as a table that ``Optimizer.add_all`` and spreadsheets read.

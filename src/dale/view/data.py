@@ -9,7 +9,6 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.history.history import History
-from dale.history.outliers import MAX_OBSERVATIONS, remove_outliers
 from dale.history.reason import Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
@@ -214,8 +213,8 @@ def inliers(result: Result) -> tuple[Trial, ...]:
     complete = [t for t in result.history if t.state is TrialState.COMPLETE]
     if not complete:
         return ()
-    kept = remove_outliers(History.of(result.history, len(complete[0].unit_x)), MAX_OBSERVATIONS)
-    return tuple(result.history[i] for i in kept.ids[kept.told])
+    kept = History.of(result.history, len(complete[0].unit_x)).observations.inliers
+    return tuple(result.history[i] for i in kept.ids[kept.has_value])
 
 
 def values_of(trials: Sequence[Trial]) -> Vector:

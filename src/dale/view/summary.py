@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dale.history.result import LocalMinimum, Result
+from dale.history.minima import LocalMinimum
+from dale.history.result import Result
 from dale.history.trial import TrialState
 from dale.space.point import Params, format_point
 from dale.view.data import finished_trials, inliers, values_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.result import LocalMinimum
+from dale.history.minima import LocalMinimum
 from dale.space.space import Space
 
 RELATIVE_RISE = 0.01  # acceptable rise, relative to the range of the observed values

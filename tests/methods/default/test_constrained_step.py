@@ -1,14 +1,17 @@
 """Steps of Taylor regions within limits, against dense grids of their models."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from dale.methods.default.constrained_step import step_within
-from dale.methods.default.local_step import LocalModel
+import dale
+from dale.methods.default.constrained_step import constrained_step
+from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.trust_region import TrustRegion
-from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import as_constraints
-from dale.space.domain import Rounding
+from dale.space.domain import Domain
 from dale.space.space import as_space
 
 AXIS = np.linspace(-1, 1, 161)
@@ -29,24 +32,35 @@ def situation(n=14, center=(0.45, 0.45), seed=0):
     return X, objective(X), constraint(X)
 
 
-def step(X, y, C, *, inputs=None, failures=0, target=None, radius=0.2, rounding=None):
-    region = TrustRegion(X[0], radius, failures)
-    target = float(y[0]) if target is None else target
-    rng = np.random.default_rng(1)
-    return step_within(LocalModel(), X, y, C, 0, region, NONE, rng, rounding, inputs, target, 1e-14)
+def problem(X, y, C, *, domain=None, failures=0, target=None, radius=0.2):
+    return LocalProblem(
+        X=X,
+        y=y,
+        constraints=C,
+        center=0,
+        region=TrustRegion(X[0], radius, failures),
+        pending=NONE,
+        domain=domain or Domain.unit(2),
+        target=float(y[0]) if target is None else target,
+        min_reduction=1e-14,
+        settings=TaylorSettings(),
+    )
 
 
-def inputs_of(written):
-    read = as_constraints(written, as_space([(0, 1)] * 2))
-    return AllowedSet.of(read.allowed, read.margins, lambda: read.flat, 2)
+def step(X, y, C, **details):
+    return constrained_step(problem(X, y, C, **details), np.random.default_rng(1))
+
+
+def domain_of(constraints):
+    space = as_space([(0, 1)] * 2)
+    return Domain.of(space, as_constraints(constraints, space))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_lowest_mean_within_limits_is_that_of_a_dense_grid(seed):
     X, y, C = situation(seed=seed)
     found = step(X, y, C, failures=1)  # then the step goes to the lowest mean
-    settings = LocalModel()
-    c_model = settings.fit(X, C[:, 0], 0, 0.2, NONE, -np.inf)
+    c_model = problem(X, y, C).fit(C[:, 0], -np.inf)
     mean, std = c_model.predict(GRID)
     rest = c_model.remainder(np.linalg.norm(GRID, axis=1))
     inside = C[0, 0] + mean + 2 * (std + rest) <= 0  # kappa grows with the failures
@@ -57,8 +71,8 @@ def test_the_lowest_mean_within_limits_is_that_of_a_dense_grid(seed):
 
 def test_a_constraint_on_the_inputs_is_kept_exactly_and_used_up():
     X, y, _ = situation()
-    inputs = inputs_of(lambda x: x[0] + x[1] ** 2 - 0.75)
-    found = step(X, y, np.empty((len(X), 0)), inputs=inputs, failures=1)
+    domain = domain_of(lambda x: x[0] + x[1] ** 2 - 0.75)
+    found = step(X, y, np.empty((len(X), 0)), domain=domain, failures=1)
     left = constraint(found.point[None, :])[0, 0]
     assert -1e-9 < left <= 0
 
@@ -73,18 +87,18 @@ def test_without_an_active_limit_it_is_the_plain_minimum():
 def test_nothing_feasible_yet_the_step_lowers_the_violation():
     X, y, C = situation(center=(0.7, 0.7))
     found = step(X, y, C, target=np.inf)
-    assert np.isfinite(found.drop)
-    assert found.drop > 0
+    assert np.isfinite(found.violation_reduction)
+    assert found.violation_reduction > 0
     there = np.maximum(constraint(found.point[None, :])[0, 0], 0)
     assert there < 0.1 * C[0, 0]
-    np.testing.assert_allclose(found.drop, C[0, 0] - there, atol=0.05 * C[0, 0])
+    np.testing.assert_allclose(found.violation_reduction, C[0, 0] - there, atol=0.05 * C[0, 0])
 
 
 def test_an_allowed_step_where_a_constraint_says_yes_or_no_only():
     X, y, _ = situation()
-    inputs = inputs_of(lambda x: bool(x[0] + x[1] ** 2 <= 0.75))
+    domain = domain_of(lambda x: bool(x[0] + x[1] ** 2 <= 0.75))
     for failures in range(3):
-        found = step(X, y, np.empty((len(X), 0)), inputs=inputs, failures=failures)
+        found = step(X, y, np.empty((len(X), 0)), domain=domain, failures=failures)
         assert constraint(found.point[None, :])[0, 0] <= 0
         assert found.mean < 0
 
@@ -104,10 +118,20 @@ def test_more_failures_more_caution():
 
 @pytest.mark.parametrize("target", [None, np.inf])
 def test_what_is_inactive_does_not_move(target):
+    """The second coordinate belongs to a parameter that no option of the center switches on."""
+    space = dale.Space(a=(0, 1), b=dale.Float(0, 1).when(c="on"), c=dale.Choice(["off", "on"]))
+    domain = Domain.of(space)
     X, y, C = situation()
-    resting = np.array([[True, False]])
-    everything, nothing = np.ones(2, bool), np.zeros(2)
-    rounding = Rounding(2, lambda A: A, everything, everything, nothing, lambda A: resting.repeat(len(A), 0))
-    taken = step(X, y, C, target=target, rounding=rounding)
-    assert taken.point[1] == X[0, 1]
-    assert taken.point[0] != X[0, 0]
+    points = np.array([space.encode({"a": x[0], "c": "off"}) for x in X])
+    taken = constrained_step(
+        dataclasses.replace(
+            problem(X, y, C, domain=domain, target=target),
+            X=points,
+            pending=points[:0],
+            region=TrustRegion(points[0], 0.2),
+        ),
+        np.random.default_rng(1),
+    )
+    moved = taken.point != points[0]
+    assert moved[0]
+    assert not moved[1:].any()

@@ -9,19 +9,26 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import dale
-from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
 from dale.history.trial import TrialState
-from dale.methods.base import Cache
 from dale.methods.default import global_search as landscape_module
 from dale.methods.default.global_search import SKEWED, GlobalSearch
 from dale.methods.default.local_search import LocalSearch
-from dale.methods.default.method import INITIAL, KEEP_ON, OPENING, TURNS, DefaultMethod
+from dale.methods.default.method import DefaultMethod
+from dale.methods.default.selection import _is_taken
+from dale.methods.default.settings import GlobalSettings, SelectionSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.preprocessing import thin
 from dale_bench.functions import get
+from snapshots import proposal_after, snapshot_of
+
+SELECTION = SelectionSettings()
+INITIAL = DefaultMethod().n_initial
+OPENING = SELECTION.min_evaluations_per_parameter
+KEEP_ON = SELECTION.min_ei_ratio_incumbent
+TURNS = SELECTION.local_turns
 
 
 def run(fun, space, n, seed=0, method=None):
@@ -41,11 +48,11 @@ def given(X, y, **settings):
 
 def landscape(optimizer):
     """What the global side would look at if it were asked now."""
-    method = optimizer.method
-    history, rng = History.of(optimizer.history, optimizer.space.dimension), generator(optimizer.seed, 0)
-    failed = history.X[~history.told]
-    valleys = LocalSearch(method, history, TrustRegionSet.of(history.trials), failed, noisy=False, rng=rng)
-    return GlobalSearch(method, history, valleys.regions, valleys.scale, rng, valleys.incumbent)
+    method, rng = optimizer.method, generator(optimizer.seed, 0)
+    snapshot = snapshot_of(optimizer.history, optimizer.space.dimension)
+    observations, regions = snapshot.history.observations, TrustRegionSet.replay(optimizer.history)
+    local = LocalSearch(snapshot, observations, method.trust_region, method.taylor, rng)
+    return GlobalSearch(method.global_model, snapshot, observations, regions, rng, local.incumbent)
 
 
 def all_different(optimizer):
@@ -60,7 +67,7 @@ class TestAFunctionOfTheTrials:
         trials = optimizer.history
         assert {t.reason.source for t in trials} >= {Source.GLOBAL, Source.LOCAL}
         for k, trial in enumerate(trials):
-            point, reason = DefaultMethod().propose(History.of(trials[:k], function.dimension), 5, Cache())
+            point, reason = proposal_after(DefaultMethod(), trials[:k], function.dimension, 5)
             assert optimizer.space.snap(point).tolist() == trial.unit_x.tolist()
             assert reason == trial.reason
 
@@ -69,7 +76,7 @@ class TestAFunctionOfTheTrials:
         optimizer, busy = dale.Optimizer(branin.bounds, seed=1), []
         for k in range(24):
             before = optimizer.history
-            point, _ = DefaultMethod().propose(History.of(before, 2), 1, Cache())
+            point, _ = proposal_after(DefaultMethod(), before, 2, 1)
             busy.append(optimizer.ask())
             assert optimizer.space.snap(point).tolist() == busy[-1].unit_x.tolist()
             if len(busy) == 3:
@@ -154,7 +161,7 @@ class TestNothingBringsItDown:
 
     def test_without_a_local_side(self):
         branin = get("branin")
-        optimizer = run(branin.fun, branin.bounds, 20, method=DefaultMethod(local=None))
+        optimizer = run(branin.fun, branin.bounds, 20, method=DefaultMethod(trust_region=None))
         assert {t.reason.source for t in optimizer.history} == {Source.INITIAL_DESIGN, Source.GLOBAL}
 
 
@@ -244,7 +251,7 @@ class TestThinned:
         monkeypatch.setattr(landscape_module, "FEWEST", fewest)
         X = np.random.default_rng(0).random((50, 5))
         y = np.sum((X - 0.5) ** 2, axis=1)
-        optimizer = given(X, y, most=30)
+        optimizer = given(X, y, global_model=GlobalSettings(max_observations=30))
         for n_pending, n_seen in seen.items():
             while len(optimizer.history) < 50 + n_pending:
                 optimizer.ask(at=np.random.default_rng(len(optimizer.history)).random(5))
@@ -319,7 +326,9 @@ class TestSkewedValues:
     def test_only_strongly_skewed_ones_are_compressed(self):
         assert not landscape(given(self.X, self.values(1 + 0.9 * SKEWED))).compressed
         assert landscape(given(self.X, self.values(1 + 1.1 * SKEWED))).compressed
-        assert not landscape(given(self.X, self.values(1 + 1.1 * SKEWED), compress=False)).compressed
+        assert not landscape(
+            given(self.X, self.values(1 + 1.1 * SKEWED), global_model=GlobalSettings(log_transform=False))
+        ).compressed
 
     def test_compressed_to_their_logarithm_over_the_best(self):
         y = self.values(1e6)
@@ -327,7 +336,7 @@ class TestSkewedValues:
 
     def test_promises_are_in_the_users_units_again(self):
         """Which one huge value among many must not inflate."""
-        reason = given(self.X, self.values(1e6), local=None).ask().reason
+        reason = given(self.X, self.values(1e6), trust_region=None).ask().reason
         assert reason.source is Source.GLOBAL
         assert 0 < reason.expected_improvement < 10
 
@@ -335,8 +344,8 @@ class TestSkewedValues:
 class TestWhoseTurnItIs:
     def keeps_on(self, promise, sources, promised=0.0, certain=False, n=OPENING * 2):
         trials = tuple(SimpleNamespace(reason=Reason(source), retry=False) for source in sources)
-        history = SimpleNamespace(X=np.zeros((n, 2)), n_parameters=2, trials=trials)
-        return DefaultMethod()._keeps_on((0, SimpleNamespace(promise=promise, certain=certain)), promised, history)
+        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=promise, certain=certain))
+        return _is_taken(candidate, promised, SimpleNamespace(trials=trials), SELECTION, early=n < OPENING * 2)
 
     def test_a_step_that_promises_enough_is_taken(self):
         enough, little = math.log(KEEP_ON) + 0.01, math.log(KEEP_ON) - 0.01
@@ -370,7 +379,7 @@ def test_neither_side_enters_a_closed_region(name, seed):
     function = get(name)
     trials = run(function.fun, function.bounds, 50, seed).history
     for k, trial in enumerate(trials, 1):
-        regions = TrustRegionSet.of(trials[:k])  # with those that were closed by the proposal itself
+        regions = TrustRegionSet.replay(trials[:k])  # with those that were closed by the proposal itself
         assert not regions.inside(trial.unit_x[None])[0]
     assert regions.closed
 

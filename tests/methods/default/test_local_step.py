@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from dale.acquisition.expected_improvement import log_expected_improvement
-from dale.methods.default.local_step import STEP_RESOLUTION, LocalModel
-from dale.methods.default.trust_region import FIRST_RADIUS, TrustRegion
+from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.local_step import STEP_RESOLUTION, best_step
+from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
+from dale.methods.default.trust_region import TrustRegion
 from dale.models.monomials import n_terms
+from dale.space.domain import Domain
+
+INITIAL_RADIUS = TrustRegionSettings().initial_radius
+SHORT_STEPS = TaylorSettings(allow_long_steps=False)
 
 
 def leaves_its_box(s):
@@ -17,10 +23,23 @@ def leaves_its_box(s):
 
 def step(X, y, radius, pending=None, settings=None, seed=0):
     """The step from the best of these observations."""
-    i = int(np.argmin(y))
-    pending = np.empty((0, X.shape[1])) if pending is None else pending
-    rng = np.random.default_rng(seed)
-    return (settings or LocalModel()).step(X, y, i, TrustRegion(X[i], radius), pending, rng)
+    return best_step(problem(X, y, int(np.argmin(y)), radius, pending, settings), np.random.default_rng(seed))
+
+
+def problem(X, y, center, radius, pending=None, settings=None):
+    n, d = X.shape
+    return LocalProblem(
+        X=X,
+        y=y,
+        constraints=np.empty((n, 0)),
+        center=center,
+        region=TrustRegion(X[center], radius),
+        pending=np.empty((0, d)) if pending is None else pending,
+        domain=Domain.unit(d),
+        target=float(np.min(y)),
+        min_reduction=0.0,
+        settings=settings or TaylorSettings(),
+    )
 
 
 def cloud(d, n, seed, around=None, width=1.0):
@@ -43,7 +62,7 @@ def test_a_step_stays_in_the_cube_and_in_its_box(d, radius):
     for seed in range(5):
         X, _ = cloud(d, 3 * d + 2, seed)
         y = bumpy(X)
-        s = step(X, y, radius, settings=LocalModel(leap=False), seed=seed)
+        s = step(X, y, radius, settings=SHORT_STEPS, seed=seed)
         assert not leaves_its_box(s)
         assert np.all((s.point >= 0) & (s.point <= 1))
         assert np.max(np.abs(s.z)) <= 1 + STEP_RESOLUTION
@@ -68,9 +87,9 @@ def test_a_linear_function_is_followed_to_its_corner(d):
     for seed in range(10):
         X, rng = cloud(d, d + 4, seed)
         gradients = rng.choice([-1, 1], d) * rng.uniform(0.2, 2, d)
-        s = step(X, X @ gradients, FIRST_RADIUS, seed=seed)
+        s = step(X, X @ gradients, INITIAL_RADIUS, seed=seed)
         np.testing.assert_allclose(s.point, np.where(gradients > 0, 0.0, 1.0), atol=1e-7)
-        assert leaves_its_box(s) == (np.max(np.abs(s.point - X[np.argmin(X @ gradients)])) > FIRST_RADIUS)
+        assert leaves_its_box(s) == (np.max(np.abs(s.point - X[np.argmin(X @ gradients)])) > INITIAL_RADIUS)
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -108,12 +127,12 @@ def test_the_promise_is_the_log_ei_of_the_model(d, n_pending):
         X, rng = cloud(d, 3 * d + 3, seed)
         y, pending = bumpy(X), rng.random((n_pending, d))
         i = int(np.argsort(y)[1])  # from a point that is not the best
-        s = LocalModel().step(X, y, i, TrustRegion(X[i], 0.15), pending, rng)
+        s = best_step(problem(X, y, i, 0.15, pending), rng)
         mean, std = s.model.predict(s.z[None])
         target = np.min(y) - y[i]
         assert target < 0
         assert (s.mean, s.std) == (mean[0], std[0])
-        assert s.promise == log_expected_improvement(mean, std, target).value[0]
+        assert s.log_ei == log_expected_improvement(mean, std, target).value[0]
         assert s.lowest <= s.mean + 1e-12
 
 
@@ -122,12 +141,12 @@ def test_no_random_point_of_the_box_promises_more(d):
     for seed in range(5):
         X, _ = cloud(d, 3 * d + 3, seed)
         y = bumpy(X)
-        s = step(X, y, 0.12, settings=LocalModel(leap=False), seed=seed)
+        s = step(X, y, 0.12, settings=SHORT_STEPS, seed=seed)
         c = X[np.argmin(y)]
         lower, upper = np.maximum(-c / 0.12, -1.0), np.minimum((1 - c) / 0.12, 1.0)
         Z = lower + (upper - lower) * np.random.default_rng(99).random((3000, d))
         mean, std = s.model.predict(Z)
-        assert s.promise >= np.max(log_expected_improvement(mean, std, 0.0).value) - 0.05
+        assert s.log_ei >= np.max(log_expected_improvement(mean, std, 0.0).value) - 0.05
         assert s.lowest <= np.min(mean) + 1e-12
 
 
@@ -154,7 +173,7 @@ def test_confidence_is_a_factor_of_the_spread():
     X, _ = cloud(2, 8, 1)
     y = bumpy(X)
     i = int(np.argmin(y))
-    models = [LocalModel(confidence=c)._fit(X, y, i, 0.12) for c in (1.0, 0.25)]
+    models = [problem(X, y, i, 0.12, settings=TaylorSettings(std_factor=c)).fit(y, 0.0) for c in (1.0, 0.25)]
     Z = np.array([[0.3, 0.4], [-0.9, 0.2]])
     np.testing.assert_allclose(models[1].predict(Z)[1], 0.25 * models[0].predict(Z)[1])
     np.testing.assert_array_equal(models[1].predict(Z)[0], models[0].predict(Z)[0])
@@ -165,7 +184,7 @@ def test_the_unit_of_the_values_does_not_show(scale):
     X, _ = cloud(3, 11, 2)
     one, other = (step(X, factor * bumpy(X), 0.12) for factor in (1.0, scale))
     np.testing.assert_allclose(other.point, one.point, atol=2 * STEP_RESOLUTION * 0.12)
-    assert other.promise == pytest.approx(one.promise + np.log(scale), abs=1e-3)
+    assert other.log_ei == pytest.approx(one.log_ei + np.log(scale), abs=1e-3)
 
 
 def test_the_same_generator_the_same_step():
@@ -180,4 +199,4 @@ def test_values_that_say_little_break_nothing(values):
     X, _ = cloud(2, 9, 5)
     s = step(X, values, 0.12)
     assert np.all((s.point >= 0) & (s.point <= 1))
-    assert not np.isnan(s.promise)
+    assert not np.isnan(s.log_ei)

@@ -10,10 +10,15 @@ import dale
 from dale.acquisition.noisy import std_reduction, with_std_reduction
 from dale.errors import SpaceExhausted
 from dale.history.history import History
-from dale.history.noise import MODELLED, NoiseEstimate, lowest_posterior_mean
+from dale.history.noise import MIN_MODELLED
 from dale.history.reason import Reason, Source
 from dale.history.trial import Trial, TrialState
-from dale.methods.default.replicate import FAILURES_BEFORE_REPLICATE, HAIR, propose_replicate, without_replicate
+from dale.methods.default.replicate import (
+    FAILURES_BEFORE_REPLICATE,
+    REPLICATE_OFFSET,
+    propose_replicate,
+    without_replicate,
+)
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.space.allowed_set import AllowedSet
@@ -33,8 +38,14 @@ def told(X, y, *, noise="auto", each=None):
     return optimizer
 
 
-def history(*args, **kwargs):
-    return told(*args, **kwargs)._ledger.history()
+def observations(*args, **kwargs):
+    return told(*args, **kwargs).snapshot.history.observations
+
+
+def replicate(optimizer, failures):
+    """The replicate of the best observation after so many failures of its region."""
+    seen = optimizer.snapshot.history.observations
+    return propose_replicate(optimizer.snapshot, seen.X[np.nanargmin(seen.y)], failures)
 
 
 def noisy(fun, level, seed):
@@ -98,43 +109,43 @@ class TestAsLearnt:
 
 class TestTold:
     def test_for_all(self, smooth):
-        noise = NoiseEstimate.of(history(*smooth, noise=0.2))
+        noise = observations(*smooth, noise=0.2).noise
         assert (noise.level, noise.modelled) == (0.2, True)
         assert noise.known.tolist() == [0.2] * 30
 
     def test_none(self, smooth):
         """Told to have none, they have none, whatever the values say."""
         X, y = smooth
-        noise = NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y + 1), noise=0))
+        noise = observations(np.vstack([X, X]), np.append(y, y + 1), noise=0).noise
         assert (noise.level, noise.known, noise.modelled) == (0.0, None, False)
 
     def test_one_for_each(self, smooth):
         each = np.linspace(0.1, 0.3, 30)
-        noise = NoiseEstimate.of(history(*smooth, each=each))
+        noise = observations(*smooth, each=each).noise
         assert noise.level == pytest.approx(0.2)
         assert noise.known.tolist() == each.tolist()
 
     def test_for_some(self, smooth):
         """The others are as noisy as those are."""
-        noise = NoiseEstimate.of(history(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27))
+        noise = observations(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27).noise
         assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
 
     def test_for_some_beside_what_holds_for_all(self, smooth):
-        noise = NoiseEstimate.of(history(*smooth, noise=0.5, each=[0.1] + [None] * 29))
+        noise = observations(*smooth, noise=0.5, each=[0.1] + [None] * 29).noise
         assert noise.known.tolist() == [0.1] + [0.5] * 29
 
     @pytest.mark.parametrize("exact", [1, 20, 29])
     def test_exact_for_some(self, smooth, exact):
         """What is not exact is noise, though it be a single value."""
-        noise = NoiseEstimate.of(history(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)))
+        noise = observations(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)).noise
         assert (noise.level, noise.modelled) == (0.3, True)
         assert noise.known.tolist() == [0.0] * exact + [0.3] * (30 - exact)
 
     def test_too_little_to_be_modelled(self, smooth):
         X, y = smooth
-        little, enough = 0.9 * MODELLED * np.std(y), 1.1 * MODELLED * np.std(y)
+        little, enough = 0.9 * MIN_MODELLED * np.std(y), 1.1 * MIN_MODELLED * np.std(y)
         for level, modelled in ((little, False), (enough, True)):
-            noise = NoiseEstimate.of(history(X, y, noise=level))
+            noise = observations(X, y, noise=level).noise
             assert (noise.level, noise.modelled) == (pytest.approx(level), modelled)
         best = told(X, y, noise=little).best
         assert best.value == min(y)
@@ -177,7 +188,7 @@ class TestTold:
 class TestProved:
     def test_by_one_point_with_two_values(self, smooth):
         X, y = smooth
-        noise = NoiseEstimate.of(history(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)))
+        noise = observations(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)).noise
         assert noise.level == pytest.approx(0.3 / math.sqrt(2))
         assert (noise.known, noise.modelled) == (None, True)
 
@@ -186,36 +197,35 @@ class TestProved:
         X, y = smooth
         rng = np.random.default_rng(0)
         X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
-        assert NoiseEstimate.of(history(X, y)).level == pytest.approx(0.2, rel=0.1)
+        assert observations(X, y).noise.level == pytest.approx(0.2, rel=0.1)
 
     def test_by_points_a_hair_apart(self, smooth):
         X, y = smooth
-        assert NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([HAIR, 0])]), np.append(y, y[0] + 0.3))).modelled
+        assert observations(
+            np.vstack([X, X[:1] + np.array([REPLICATE_OFFSET, 0])]), np.append(y, y[0] + 0.3)
+        ).noise.modelled
 
     def test_not_by_equal_values(self, smooth):
         X, y = smooth
-        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y))).level == 0
+        assert observations(np.vstack([X, X]), np.append(y, y)).noise.level == 0
 
     def test_not_by_rounding_errors(self, smooth):
         X, y = smooth
-        assert NoiseEstimate.of(history(np.vstack([X, X]), np.append(y, y * (1 + 4e-16)))).level == 0
+        assert observations(np.vstack([X, X]), np.append(y, y * (1 + 4e-16))).noise.level == 0
 
-    @pytest.mark.parametrize("distance", [1e-9, HAIR, 1e-8])
+    @pytest.mark.parametrize("distance", [1e-9, REPLICATE_OFFSET, 1e-8])
     def test_not_by_neighbours_on_a_steep_slope(self, distance):
         """Ten times as steep as anything seen between the others."""
         X = np.random.default_rng(0).random((30, 1))
         wall = np.array([[0.5], [0.5 + distance]])
         y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
-        assert NoiseEstimate.of(history(np.vstack([X, wall]), y)).level == 0
+        assert observations(np.vstack([X, wall]), y).noise.level == 0
 
     @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
     def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
         X, y = smooth
         X[0] = [0.4, 0.4]
-        assert (
-            NoiseEstimate.of(history(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0))).level
-            == 0
-        )
+        assert observations(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0)).noise.level == 0
 
     def test_not_by_an_absurd_value(self):
         """Values far beyond all others are not looked at, so an outlier at a repeated point is no noise."""
@@ -227,27 +237,27 @@ class TestProved:
         assert optimizer.best.value == min(t.value for t in optimizer.history)
 
     def test_by_few(self):
-        assert NoiseEstimate.of(history([[0.5]], [1.0])).level == 0
-        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 1.0])).level == 0
-        assert NoiseEstimate.of(history([[0.5], [0.5]], [1.0, 3.0])).level == pytest.approx(math.sqrt(2))
+        assert observations([[0.5]], [1.0]).noise.level == 0
+        assert observations([[0.5], [0.5]], [1.0, 1.0]).noise.level == 0
+        assert observations([[0.5], [0.5]], [1.0, 3.0]).noise.level == pytest.approx(math.sqrt(2))
 
     @pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-12, 1e155, 1e300])
     @pytest.mark.parametrize("shift", [0.0, 3.0])
     def test_in_any_unit(self, smooth, scale, shift):
         X, y = smooth
         X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3) + shift
-        plain, scaled = NoiseEstimate.of(history(X, y)), NoiseEstimate.of(history(X, scale * y))
+        plain, scaled = observations(X, y).noise, observations(X, scale * y).noise
         assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
         assert scaled.modelled
-        best, fun, error = lowest_posterior_mean(history(X, scale * y), scaled, 768)
-        expected = lowest_posterior_mean(history(X, y), plain, 768)
+        best, fun, error = observations(X, scale * y).best
+        expected = observations(X, y).best
         assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
     def test_extreme_values(self, smooth, extreme):
         X, y = smooth
         y = np.where(np.arange(30) % 2, y * 0.0, extreme)
-        assert NoiseEstimate.of(history(X, y)).level == 0
+        assert observations(X, y).noise.level == 0
         optimizer = told(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
         assert 0 <= optimizer.result().noise < math.inf
         optimizer.ask()
@@ -259,43 +269,41 @@ class TestProbe:
         return told(*smooth)
 
     def test_a_hair_beside_the_best(self, suspicious):
-        seen = suspicious._ledger.history()
+        seen = suspicious.snapshot.history.observations
         best = int(np.argmin(seen.y))
-        proposal = propose_replicate(seen, best, FAILURES_BEFORE_REPLICATE)
+        proposal = replicate(suspicious, FAILURES_BEFORE_REPLICATE)
         assert proposal.reason.source is Source.REPLICATE
-        assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(HAIR)
+        assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(REPLICATE_OFFSET)
         assert "noisy" in str(proposal.reason)
 
     def test_not_without_suspicion(self, suspicious):
-        assert propose_replicate(suspicious._ledger.history(), 0, FAILURES_BEFORE_REPLICATE - 1) is None
+        assert replicate(suspicious, FAILURES_BEFORE_REPLICATE - 1) is None
 
     @pytest.mark.parametrize("noise", [0.0, 0.3])
     def test_not_where_noise_was_told(self, smooth, noise):
-        assert propose_replicate(history(*smooth, noise=noise), 0, 100) is None
-        assert propose_replicate(history(*smooth, each=[noise] + [None] * 29), 0, 100) is None
+        assert replicate(told(*smooth, noise=noise), 100) is None
+        assert replicate(told(*smooth, each=[noise] + [None] * 29), 100) is None
 
     @pytest.mark.parametrize("corner", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
     def test_within_the_cube(self, corner):
         X = np.vstack([corner, np.random.default_rng(0).random((5, 2))])
-        point = propose_replicate(history(X, np.arange(6.0)), 0, FAILURES_BEFORE_REPLICATE).point
+        point = replicate(told(X, np.arange(6.0)), FAILURES_BEFORE_REPLICATE).point
         assert ((point >= 0) & (point <= 1)).all()
-        assert np.max(np.abs(point - corner)) == pytest.approx(HAIR)
+        assert np.max(np.abs(point - corner)) == pytest.approx(REPLICATE_OFFSET)
 
     def test_along_what_moves_freely(self):
         space = {"n": dale.Int(0, 9), "x": (0.0, 1.0), "c": dale.Choice(["u", "v", "w"])}
         optimizer = dale.Optimizer(space, seed=0)
         optimizer.add({"n": 3, "x": 0.25, "c": "v"}, 1.0)
-        params = optimizer.space.decode(
-            propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
-        )
-        assert params == {"n": 3, "x": pytest.approx(0.25 + HAIR, abs=1e-12), "c": "v"}
+        params = optimizer.space.decode(replicate(optimizer, FAILURES_BEFORE_REPLICATE).point)
+        assert params == {"n": 3, "x": pytest.approx(0.25 + REPLICATE_OFFSET, abs=1e-12), "c": "v"}
 
     def test_not_along_what_is_inactive_at_the_best(self):
         space = dale.Space(a=dale.Float(0, 1).when(kind="bent"), b=(0, 1), kind=dale.Choice(["plain", "bent"]))
         optimizer = dale.Optimizer(space, seed=0)
         for i in range(6):
             optimizer.add({"b": 0.1 * i, "kind": "plain"}, i)
-        point = propose_replicate(optimizer._ledger.history(), 0, FAILURES_BEFORE_REPLICATE).point
+        point = replicate(optimizer, FAILURES_BEFORE_REPLICATE).point
         assert 0 < optimizer.space.decode(point)["b"] < 1e-8
 
     @pytest.mark.parametrize(
@@ -305,16 +313,17 @@ class TestProbe:
         """Up along the first coordinate leads out of both, down out of the second."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
         optimizer.add([0.3, 0.2], 1.0)
-        seen = optimizer._ledger.history()
-        inputs = AllowedSet(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), seen.X)
-        point = propose_replicate(replace(seen, inputs=inputs), 0, FAILURES_BEFORE_REPLICATE).point
-        assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(HAIR)
+        X = optimizer.snapshot.history.observations.X
+        some = AllowedSet(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), X)
+        snapshot = replace(optimizer.snapshot, domain=replace(optimizer.snapshot.domain, allowed_set=some))
+        point = propose_replicate(snapshot, X[0], FAILURES_BEFORE_REPLICATE).point
+        assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(REPLICATE_OFFSET)
         assert allowed(point[None, :])[0]
 
     def test_nowhere_where_nothing_does(self):
         optimizer = dale.Optimizer({"n": dale.Int(0, 9), "c": dale.Choice(["u", "v", "w"])}, seed=0)
         optimizer.add({"n": 3, "c": "v"}, 1.0)
-        assert propose_replicate(optimizer._ledger.history(), 0, 100) is None
+        assert replicate(optimizer, 100) is None
 
     @pytest.mark.parametrize("outcome", ["pending", "failed", "told the same"])
     def test_once_in_a_run(self, outcome):
@@ -549,7 +558,7 @@ class TestWithoutProbe:
 
     def trials(self, value):
         X = np.random.default_rng(0).random((4, 2))
-        looks = [(*X, X[0] + HAIR), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPLICATE)]
+        looks = [(*X, X[0] + REPLICATE_OFFSET), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPLICATE)]
         return [
             Trial(i, x, x, x, Reason(source), TrialState.COMPLETE, y)
             for i, (x, y, source) in enumerate(zip(*looks, strict=True))
@@ -557,13 +566,13 @@ class TestWithoutProbe:
 
     def test_it_is_left_out(self):
         history = History.of(self.trials(1.0 + 1e-12), 2)
-        left = without_replicate(history)
+        left = without_replicate(history.observations, history)
         assert left.ids.tolist() == [0, 1, 2, 3]
-        assert len(left.X) == len(left.y) == len(left.noise) == len(left.constraints) == 4
+        assert len(left.X) == len(left.y) == len(left.noise_std) == len(left.constraints) == 4
 
     def test_but_not_where_it_is_the_best(self):
         history = History.of(self.trials(1.0 - 1e-12), 2)
-        assert without_replicate(history) is history
+        assert without_replicate(history.observations, history) is history.observations
 
     def test_a_function_of_steps_loses_no_more_than_the_evaluation(self):
         """Its second look says that there is no gradient; half of the seeds were a decade behind for it."""

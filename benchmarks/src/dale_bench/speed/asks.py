@@ -34,7 +34,9 @@ def ask_dale(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
 @contextmanager
 def ask_globally(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
     """The default method, as if it were too early for local steps."""
-    yield observed(n, d, seed, replace(methods.default(), opening=sys.maxsize)).ask
+    default = methods.default()
+    selection = replace(default.selection, min_evaluations_per_parameter=sys.maxsize)
+    yield observed(n, d, seed, replace(default, selection=selection)).ask
 
 
 @contextmanager

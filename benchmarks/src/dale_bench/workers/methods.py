@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from dale.history.history import History
 from dale.history.reason import Reason, Source
-from dale.history.seeding import generator
-from dale.methods.base import Cache, Method, Proposal
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Snapshot
+from dale.methods.base import Capabilities, Method, Proposal
 
 
 class Thought(NamedTuple):
@@ -25,16 +25,17 @@ class Thought(NamedTuple):
 class RandomPoints:
     """Points drawn evenly from the cube: what workers wait with it is due to everything but thinking."""
 
-    name: ClassVar[str] = "random_points"
+    name: ClassVar[str] = "random"
     revision: ClassVar[int] = 1
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
-    def changed_settings(self) -> dict[str, Any]:
-        """None."""
+    def changed_settings(self) -> Mapping[str, Any]:
+        """There are no settings."""
         return {}
 
-    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
+    def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """A random point."""
-        point = generator(seed, history.n_asked).random(history.dimension)
+        point = rng("global").random(snapshot.history.dimension)
         return Proposal(point, Reason(Source.SPACE_FILLING))
 
 
@@ -47,21 +48,26 @@ class Timed:
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """That of the method."""
         return self.method.name
 
     @property
     def revision(self) -> int:
-        """The method's."""
+        """That of the method."""
         return self.method.revision
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the method."""
+        return self.method.capabilities
+
     def changed_settings(self) -> Mapping[str, Any]:
-        """The method's."""
+        """Those of the method."""
         return self.method.changed_settings()
 
-    def propose(self, history: History, seed: int, cache: Cache) -> Proposal:
+    def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """What the method proposes."""
         wall, cpu = time.perf_counter(), time.thread_time()
-        proposal = self.method.propose(history, seed, cache)
+        proposal = self.method.propose(snapshot, rng)
         self.thoughts.append(Thought(time.perf_counter() - wall, time.thread_time() - cpu, proposal.reason.source))
         return proposal

@@ -12,10 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dale.history.history import Ledger
+from dale.history.history import History
 from dale.history.reason import Source
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Cache, Snapshot
 from dale.history.trial import Trial, TrialState
-from dale.methods.base import Cache, Method
+from dale.methods.base import Method
+from dale.space.domain import Domain
 
 
 class Pair(NamedTuple):
@@ -30,18 +33,18 @@ class Walk:
 
     def __init__(self, method: Method, trials: Sequence[Trial], pending: int, seed: int) -> None:
         self._method, self._trials, self._ahead, self._seed = method, trials, pending, seed
-        self._ledger, self._cache = Ledger(len(trials[0].unit_x)), Cache()
-        for trial in trials[:pending]:
-            self._ledger.write(_pending(trial))
+        dimension = len(trials[0].unit_x)
+        self._domain, self._cache = Domain.unit(dimension), Cache()
+        self._history = History.of(map(_pending, trials[:pending]), dimension)
 
     def step(self, n: int, clock: Callable[[], float]) -> tuple[float, Source]:
         """Tell observation number n, from 1 up, and propose: what that took, and where the point is from."""
         if self._ahead:
-            self._ledger.write(_pending(self._trials[n - 1 + self._ahead]))
-        self._ledger.write(self._trials[n - 1])
-        history = self._ledger.history()
+            self._history = self._history.with_trials([_pending(self._trials[n - 1 + self._ahead])])
+        self._history = self._history.with_trials([self._trials[n - 1]])
+        snapshot = Snapshot(self._history, self._domain, self._cache)
         begun = clock()
-        proposal = self._method.propose(history, self._seed, self._cache)
+        proposal = self._method.propose(snapshot, RandomStreams(self._seed, self._history.n_asked))
         return clock() - begun, proposal.reason.source
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from dale.cli.demo import blood, branin
 from dale.cli.main import EXIT_INTERRUPTED
 from dale.history.result import Result
-from dale.minimize import STOPPED, minimize
+from dale.history.stopping import Status
+from dale.minimize import minimize
 from dale.view.style import MatplotlibMissing, save
 from dale.view.summary import summary
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{problem.description}\n", flush=True)
         result = minimize(problem.objective, problem.space, budget=budget, seed=args.seed, callback=reporter(budget))
         print(f"\n{textwrap.indent(summary(result), '   ')}\n", flush=True)
-        if result.status == STOPPED or result.x is None:  # no value: interrupted, since these objectives never fail
+        if result.status is Status.INTERRUPTED or result.x is None:  # these objectives never fail
             return EXIT_INTERRUPTED
         print(f"{_paragraph(problem.comparison(result))}\n", flush=True)
         try:

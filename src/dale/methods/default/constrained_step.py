@@ -24,21 +24,20 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.expected_improvement import log_expected_improvement, log_h_at
 from dale.acquisition.feasibility import log_probability_below
+from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import (
     CERTAIN,
-    HAIR,
     SAME_FACE,
-    LocalModel,
     Step,
     is_certain,
     lowest_mean,
     step_bounds,
 )
-from dale.methods.default.trust_region import AT_THE_FACE, TrustRegion
+from dale.methods.default.trust_region import BOUNDARY_STEP
 from dale.models.taylor import LEAST_VARIANCE, TaylorModel
 from dale.optim.slsqp import Limits, least_violation, minimize_slsqp, restore_feasibility
 from dale.space.allowed_set import AllowedSet
-from dale.space.domain import Rounding
+from dale.space.domain import Domain
 
 KAPPA = 1.0
 SPARE = 1e-13  # in units of a constraint: how far inside its model's boundary a step aims, against rounding
@@ -164,76 +163,51 @@ class Around:
         return np.asarray(np.sum(np.maximum(means, 0.0), axis=0))
 
 
-def step_within(
-    settings: LocalModel,
-    X: Matrix,
-    y: Vector,
-    constraints: Matrix,
-    center: int,
-    region: TrustRegion,
-    pending: Matrix,
-    rng: np.random.Generator,
-    rounding: Rounding | None,
-    inputs: AllowedSet | None,
-    target: float,
-    nothing: float,
-) -> Step:
-    """The best step from observation number ``center`` of X (n, d), y (n,), constraints (n, k) in units.
-
-    Args:
-        settings: Of the Taylor models.
-        X: Told points.
-        y: Their values.
-        constraints: Theirs.
-        center: Number of the observation to step from.
-        region: Around it.
-        pending: Points (m, d) that are being evaluated.
-        rng: Draws the points that are looked at first.
-        rounding: What the objective can see; None for all.
-        inputs: Constraints on the inputs; None for none.
-        target: The best feasible value; infinite where nothing is feasible.
-        nothing: A gain below it is none.
-    """
-    c, D = X[center], region.radius
-    model = settings.fit(X, y, center, D, pending, min(target, float(np.min(y))))
-    others = [settings.fit(X, column, center, D, pending, -np.inf) for column in constraints.T]
-    around = Around((model, *others), constraints[center], inputs, KAPPA * (1 + region.failures))
-    _, cube, lower, upper, draws = step_bounds(c, D, rounding, rng)
-    if inputs is not None:
-        draws = draws[inputs.allowed(np.clip(c + D * draws, 0.0, 1.0))]
-    # Of what is rounded, constraints on the inputs have no gradients: they are looked at once the step is rounded.
-    free = around if rounding is None else replace(around, inputs=None)
-    search = _Search(free, lower, upper, draws, HAIR * nothing)
+def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
+    """The best step of a region within input and outcome constraints."""
+    c, D, domain = problem.X[problem.center], problem.region.radius, problem.domain
+    model = problem.fit(problem.y, min(problem.target, float(np.min(problem.y))))
+    others = [problem.fit(column, -np.inf) for column in problem.constraints.T]
+    caution = KAPPA * (1 + problem.region.failures)
+    around = Around((model, *others), problem.constraints[problem.center], domain.allowed_set, caution)
+    _, cube, lower, upper, draws = step_bounds(c, D, domain, rng)
+    draws = draws[domain.allowed(np.clip(c + D * draws, 0.0, 1.0))]
+    # Input constraints have no gradients across rounded coordinates: they are checked once the step is rounded.
+    smooth = around if domain.is_continuous else replace(around, inputs=None)
+    search = _Search(smooth, lower, upper, draws, problem.atol)
+    target = problem.target - float(problem.y[problem.center])
     certain = False
-    if target == np.inf:
+    if problem.target == np.inf:
         z = search.least_violated()
-        lowest = float(around.violation(z[None, :])[0] - around.violation(np.zeros((1, len(c))))[0])
+        lowest = -_reduction(around, z)
     else:
-        target -= float(y[center])
         z, lowest = search.lowest()
-        if -lowest < nothing and others:  # before it gives up: is it caution alone that leaves nothing to gain?
-            z, lowest = replace(search, around=replace(free, kappa=0.0)).lowest()
+        if -lowest < problem.min_reduction and others:  # does caution alone leave nothing to gain?
+            z, lowest = replace(search, around=replace(smooth, kappa=0.0)).lowest()
         certain = model.n_points > len(c) and is_certain(model, z, lowest) and around.certain(z)
-        leap = None
-        if certain and settings.leap and np.max(np.abs(z)) >= AT_THE_FACE:
-            far = _Search(free, cube[0], cube[1], z[None, :], HAIR * nothing).lowest()
-            leap = far if far[1] < lowest and is_certain(model, *far) and around.certain(far[0]) else None
-        if leap is not None:
-            z, lowest = leap
-        elif not certain and (int(region.failures) % 2 == 0 or not lowest < 0):
+        far = None
+        if certain and problem.settings.allow_long_steps and np.max(np.abs(z)) >= BOUNDARY_STEP:
+            far = _Search(smooth, cube[0], cube[1], z[None, :], problem.atol).lowest()
+            far = far if far[1] < lowest and is_certain(model, *far) and around.certain(far[0]) else None
+        if far is not None:
+            z, lowest = far
+        elif not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0):
             z = search.most_promising(z, target)
-    if rounding is not None:
-        z = _seen(around, rounding, np.vstack([X, pending]), np.vstack([z, draws]), target, z)
-    x = around.point(z) if rounding is None else np.clip(c + D * z, 0.0, 1.0)
+    if not domain.is_continuous:
+        z = _seen(around, domain, problem.seen, np.vstack([z, draws]), target, z)
+    x = around.point(z) if domain.is_continuous else np.clip(c + D * z, 0.0, 1.0)
     z = (x - c) / D
     mean, std = model.predict(z[None, :])
-    promise = around.log_feasible(z[None, :])
-    drop = None
-    if target == np.inf:
-        drop = float(around.violation(np.zeros((1, len(c))))[0] - around.violation(z[None, :])[0])
-    else:
-        promise = promise + log_expected_improvement(mean, std, target).value
-    return Step(x, z, float(promise[0]), float(mean[0]), float(std[0]), lowest, certain, model, drop)
+    log_acquisition = around.log_feasible(z[None, :])
+    drop = _reduction(around, z) if problem.target == np.inf else None
+    if drop is None:
+        log_acquisition = log_acquisition + log_expected_improvement(mean, std, target).value
+    return Step(x, z, float(log_acquisition[0]), float(mean[0]), float(std[0]), lowest, certain, model, drop)
+
+
+def _reduction(around: Around, z: Vector) -> float:
+    """How far a step lowers the violation of the outcome constraints."""
+    return float(around.violation(np.zeros((1, len(z))))[0] - around.violation(z[None, :])[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,13 +298,13 @@ class _Search:
         return self.around.inputs is None or bool(self.around.inputs.allowed(self.around.point(z)[None, :])[0])
 
 
-def _seen(around: Around, rounding: Rounding, X: Matrix, Z: Matrix, target: float, otherwise: Vector) -> Vector:
+def _seen(around: Around, domain: Domain, X: Matrix, Z: Matrix, target: float, otherwise: Vector) -> Vector:
     """Of steps Z (m, d), as the objective sees them, the most promising allowed one to a point that is not in X (n, d).
 
     What moves freely is then searched from there, the rest stays. The center if there is none.
     """
     model = around.models[0]
-    A = rounding.snap(np.clip(model.center + model.radius * Z, 0.0, 1.0))
+    A = domain.snap(np.clip(model.center + model.radius * Z, 0.0, 1.0))
     known = {x.tobytes() for x in X}
     new = np.array([a.tobytes() not in known for a in A])
     if around.inputs is not None:
@@ -343,7 +317,7 @@ def _seen(around: Around, rounding: Rounding, X: Matrix, Z: Matrix, target: floa
         means, stds = model.predict(Z)
         level = level + log_expected_improvement(means, stds, target).value
     z = Z[int(np.argmax(level))]
-    free = rounding.free & rounding.active(model.center[None, :])[0]
+    free = domain.free(model.center)
     if not free.any() or target == np.inf:
         return z
     low, high = (np.clip((face - model.center) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition
 from dale.acquisition.feasibility import Feasibility, weighted
-from dale.history.history import History
+from dale.history.history import Observations
 from dale.history.reason import Reason, Source
+from dale.history.snapshot import Snapshot
 from dale.methods.base import Proposal
+from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.methods.initial_design import MIN_DISTANCE_PENDING
 from dale.models.base import PredictionDerivatives
@@ -34,10 +35,7 @@ from dale.models.preprocessing import (
 from dale.models.transforms import Standardize
 from dale.optim.multistart import CLIMBS, Box, Found, starting_points
 from dale.optim.projected_newton import Tolerance, minimize_on_box
-from dale.space.domain import Rounding
-
-if TYPE_CHECKING:
-    from dale.methods.default.method import DefaultMethod
+from dale.space.domain import Domain
 
 FEWEST = 256  # observations that the model sees at least, however many points are pending
 MOST_PENDING = 128  # pending points that the model sees
@@ -50,18 +48,33 @@ TOP = Tolerance(gtol=1e-6, ftol=1e-10)  # of a climb; points are rounded anyway
 class GlobalSearch:
     """The global side at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
 
-    method: DefaultMethod
-    history: History
+    settings: GlobalSettings
+    snapshot: Snapshot
+    observations: Observations  # without outliers and the replicate
     regions: TrustRegionSet
-    scale: Standardize
     rng: np.random.Generator
     incumbent: int | None  # row of the best feasible observation
     _seen: list[tuple[GaussianProcess, Vector]] = field(init=False, default_factory=list)
 
     @property
+    def scale(self) -> Standardize:
+        """Standardises the values."""
+        return self.observations.standardize
+
+    @property
+    def domain(self) -> Domain:
+        """Points that may be proposed."""
+        return self.snapshot.domain
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there are constraints of either kind."""
+        return self.domain.allowed_set is not None or self.observations.constraints.shape[1] > 0
+
+    @property
     def previous(self) -> float | None:
         """Length-scale of the last proposal."""
-        return self.history.length_scale
+        return self.snapshot.history.length_scale
 
     @property
     def n(self) -> int:
@@ -71,41 +84,43 @@ class GlobalSearch:
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self.history.dimension
+        return self.observations.dimension
 
     @cached_property
     def starts(self) -> Matrix:
         """Where the search looks first, (m, d)."""
-        incumbent = self.history.X[np.nanargmin(self.history.y) if self.incumbent is None else self.incumbent]
+        incumbent = self.observations.X[np.nanargmin(self.observations.y) if self.incumbent is None else self.incumbent]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
-        if self.history.rounding is not None:
-            starts = _as_seen(starts, incumbent, self.history.rounding)
-        if self.history.inputs is not None:
-            starts = self.history.inputs.allowed_among(starts, incumbent, self.rng)
+        if not self.domain.is_continuous:
+            starts = _as_seen(starts, incumbent, self.domain)
+        if self.domain.allowed_set is not None:
+            starts = self.domain.allowed_set.allowed_among(starts, incumbent, self.rng)
         starts = starts[~self.regions.inside(starts)]
-        if len(self.history.pending) > MOST_PENDING:  # those that the model does not get keep others away themselves
-            starts = starts[are_separated(starts, self.history.pending, THIN * math.sqrt(self.dimension))]
+        if (
+            len(self.snapshot.history.pending) > MOST_PENDING
+        ):  # those that the model does not get keep others away themselves
+            starts = starts[are_separated(starts, self.snapshot.history.pending, THIN * math.sqrt(self.dimension))]
         return starts
 
     @cached_property
     def best(self) -> float:
         """The best standardised value."""
-        return float(np.min(self.scale(self.history.y[self.history.told])))
+        return float(np.min(self.scale(self.observations.y[self.observations.has_value])))
 
     @cached_property
     def feasibility(self) -> Feasibility | None:
         """What is believed about black-box constraints; None where there are none."""
-        if self.history.constraints.shape[1] == 0:
+        if self.observations.constraints.shape[1] == 0:
             return None
-        told = self.history.told
-        X, z = self.history.X[told], self.scale(self.history.y[told])
-        keep = thin(X, z, THIN * math.sqrt(self.dimension), self.method.most)
-        return Feasibility(fit_constraints(X[keep], self.history.constraints[told][keep], self._pending))
+        told = self.observations.has_value
+        X, z = self.observations.X[told], self.scale(self.observations.y[told])
+        keep = thin(X, z, THIN * math.sqrt(self.dimension), self.settings.max_observations)
+        return Feasibility(fit_constraints(X[keep], self.observations.constraints[told][keep], self._pending))
 
     @property
     def _pending(self) -> Matrix:
         """The points being evaluated that a model gets."""
-        pending = self.history.pending
+        pending = self.snapshot.history.pending
         if len(pending) > MOST_PENDING:
             pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
         return pending
@@ -114,9 +129,9 @@ class GlobalSearch:
     def target(self) -> float:
         """The value to improve on, as the model sees it."""
         best, unit = self.best, self.unit
-        if self.incumbent is None or not self.history.constrained:
+        if self.incumbent is None or not self.is_constrained:
             return self._data[2]
-        z = float(self.scale(self.history.y[self.incumbent]))
+        z = float(self.scale(self.observations.y[self.incumbent]))
         return math.log1p((z - best) / unit) if self.compressed else float(quantize(z, VALUE_RESOLUTION))
 
     @property
@@ -127,16 +142,16 @@ class GlobalSearch:
     @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, float]:
         """Points (m, d) and values (m,) of the model, the target, and what one unit is in standardised values."""
-        told, best = self.history.told, self.best
-        z = self.scale(self.history.y)
+        told, best = self.observations.has_value, self.best
+        z = self.scale(self.observations.y)
         worst = float(np.max(z[told]))
-        X, z = average_replicates(self.history.X, np.where(told, z, worst), told)
-        most = self.method.most
-        most = max(most - len(self.history.pending), min(FEWEST, most))
+        X, z = average_replicates(self.observations.X, np.where(told, z, worst), told)
+        most = self.settings.max_observations
+        most = max(most - len(self.snapshot.history.pending), min(FEWEST, most))
         keep = thin(X, z, THIN * math.sqrt(self.dimension), most)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
-        if self.method.compress and worst - median > SKEWED * (median - best) > 0:
+        if self.settings.log_transform and worst - median > SKEWED * (median - best) > 0:
             return X, quantize(np.log1p((z - best) / (median - best)), VALUE_RESOLUTION), 0.0, median - best
         return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), 1.0
 
@@ -218,8 +233,8 @@ class GlobalSearch:
             return None
         starts = self.starts[order]
         lower, upper = Box.unit(self.dimension)
-        if self.history.rounding is not None:  # what cannot move freely stays as it is
-            free = self.history.rounding.free & self.history.rounding.active(starts)
+        if not self.domain.is_continuous:  # what cannot move freely stays as it is
+            free = self.domain.continuous & self.domain.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
         tops, promises = self._climbed(posterior, starts, lower, upper)
         best = Found(starts[0], float(level[order[0]]))
@@ -231,8 +246,8 @@ class GlobalSearch:
     def _climbed(
         self, posterior: GaussianProcess, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
     ) -> tuple[Matrix, Vector]:
-        believe, inputs = partial(self._believe, posterior), self.history.inputs
-        if not self.history.constrained:
+        believe, inputs = partial(self._believe, posterior), self.domain.allowed_set
+        if not self.is_constrained:
             return maximize_acquisition(believe, self.target, starts, lower, upper, tolerance=TOP)
         below = weighted(None if self._seeks_feasible else believe, self.target, self.feasibility)
         tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=TOP)
@@ -244,11 +259,11 @@ class GlobalSearch:
         """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
         new = (
             ~self.regions.inside(A)
-            & are_separated(A, self.history.X, APART)
-            & are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
+            & are_separated(A, self.observations.X, APART)
+            & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
-        if self.history.inputs is not None:
-            new[new] = self.history.inputs.allowed(A[new])
+        if self.domain.allowed_set is not None:
+            new[new] = self.domain.allowed_set.allowed(A[new])
         return new
 
     def proposal(self, found: Found, posterior: GaussianProcess) -> Proposal:
@@ -270,11 +285,11 @@ class GlobalSearch:
         return self.scale.inverse_scale(math.exp(level) * self.unit * gradient)
 
 
-def _as_seen(starts: Matrix, incumbent: Vector, rounding: Rounding) -> Matrix:
+def _as_seen(starts: Matrix, incumbent: Vector, domain: Domain) -> Matrix:
     """Starting points (m, d) as the objective sees them, and the incumbent with one thing about it changed."""
     changed = []
-    for j in np.flatnonzero(~rounding.free):
+    for j in np.flatnonzero(~domain.continuous):
         others = np.tile(incumbent, (len(LEVELS), 1))
         others[:, j] = LEVELS
         changed.append(others)
-    return np.unique(rounding.snap(np.vstack([starts, *changed])), axis=0)
+    return np.unique(domain.snap(np.vstack([starts, *changed])), axis=0)

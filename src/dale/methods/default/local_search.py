@@ -1,216 +1,277 @@
-"""The local side of the default method at one proposal: which region steps, and when one is closed."""
+"""Local candidates at one proposal: which center a step is taken from, and which regions are closed.
+
+Nothing changes in place: a query returns the candidate together with the regions as they are after it.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.feasibility import violations
-from dale.history.history import History
-from dale.history.minima import NOTHING
+from dale.history.history import Observations
+from dale.history.minima import MIN_RELATIVE_REDUCTION
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
 from dale.methods.base import Proposal
-from dale.methods.default.constrained_step import step_within
-from dale.methods.default.local_step import LocalModel, Step
-from dale.methods.default.trust_region import LEAST_BALL, LEAST_RADIUS, TrustRegion, TrustRegionSet, closing_radius
+from dale.methods.default.constrained_step import constrained_step
+from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.local_step import Step, best_step
+from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
+from dale.methods.default.trust_region import (
+    MIN_CLOSED_RADIUS,
+    MIN_RADIUS,
+    TrustRegion,
+    TrustRegionSet,
+    closing_radius,
+)
 from dale.methods.initial_design import MIN_DISTANCE_FAILED, MIN_DISTANCE_PENDING
 from dale.models.constraint_gp import units_of
 from dale.models.ellipsoid import Ball
 from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
-if TYPE_CHECKING:
-    from dale.methods.default.method import DefaultMethod
-
-RIVALS = 3  # other settings of the options whose best observations may be stepped from
+MAX_OTHER_OPTIONS = 3  # other settings of the options whose best observations may be stepped from
 SAME_POINT = 1e-11
 
 
-@dataclass(eq=False)
-class LocalSearch:
-    """The local side at one proposal."""
+class LocalCandidate(NamedTuple):
+    """A step, and the row of the observation that it starts from."""
 
-    method: DefaultMethod
-    history: History
+    row: int
+    step: Step
+
+
+class LocalResult(NamedTuple):
+    """What a query found.
+
+    Attributes:
+        candidate: The step; None if there is none.
+        regions: All regions after the query.
+        closed: Those that it closed.
+    """
+
+    candidate: LocalCandidate | None
     regions: TrustRegionSet
-    failed: Matrix  # where evaluations gave no value, (m, d)
-    noisy: bool  # though too little for a model of the noise: nothing converges
-    rng: np.random.Generator
-    closed: list[ClosedRegion] = field(default_factory=list)  # by this proposal
+    closed: tuple[ClosedRegion, ...] = ()
 
-    @cached_property
+
+@dataclass(frozen=True, eq=False)
+class LocalSearch:
+    """The local side at one proposal.
+
+    Attributes:
+        snapshot: State of the run.
+        observations: Without outliers and the replicate.
+        trust_region: Settings of the regions; None for no local side.
+        taylor: Settings of their models.
+        rng: Draws the points that a search starts from.
+    """
+
+    snapshot: Snapshot
+    observations: Observations
+    trust_region: TrustRegionSettings | None
+    taylor: TaylorSettings
+    rng: np.random.Generator
+
+    @property
     def scale(self) -> Standardize:
         """Standardises the values."""
-        return Standardize.of(self.history.y[self.history.told])
+        return self.observations.standardize
 
     @cached_property
     def X(self) -> Matrix:
-        """Told points (n, d)."""
-        return self.history.X[self.history.told]
+        """Points with a value, (n, d)."""
+        return self.observations.X[self.observations.has_value]
 
     @cached_property
     def z(self) -> Vector:
-        """Their standardised values (n,), less that of the best."""
-        return self.scale.above_lowest(self.history.y[self.history.told])
+        """Their standardised values less the lowest one, (n,)."""
+        return self.scale.above_lowest(self.observations.y[self.observations.has_value])
 
     @cached_property
-    def units(self) -> Vector:
-        """Of the black-box constraints, (k,)."""
-        return units_of(self.history.constraints[self.history.told])
+    def failed(self) -> Matrix:
+        """Points whose evaluation failed, (m, d)."""
+        observations = self.snapshot.history.observations
+        return observations.X[~observations.has_value]
+
+    @cached_property
+    def constraint_scales(self) -> Vector:
+        """Units of the outcome constraints, (k,)."""
+        return units_of(self.observations.constraints[self.observations.has_value])
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there are constraints of either kind."""
+        return self.snapshot.domain.allowed_set is not None or self.observations.constraints.shape[1] > 0
 
     @cached_property
     def merit(self) -> Vector:
-        """What is least at the best point, (n,): the values of feasible ones; where there are none, the violations."""
-        if not self.history.constrained:
+        """What the best point has least of, (n,): values of feasible points; if there are none, violations."""
+        if not self.is_constrained:
             return self.z
-        told = self.history.told
-        feasible = self.history.feasible[told]
+        some = self.observations.has_value
+        feasible = self.observations.feasible[some]
         if feasible.any():
             return np.where(feasible, self.z, np.inf)
-        if len(self.units) == 0:  # what is known lies outside of what is allowed
+        if len(self.constraint_scales) == 0:  # all known points violate the input constraints
             return np.full(self.n, np.inf)
-        allowed = [self.history.trials[i].allowed for i in self.history.ids[told]]
-        return np.where(allowed, violations(self.history.constraints[told], self.units), np.inf)
+        violation = violations(self.observations.constraints[some], self.constraint_scales)
+        return np.where(self.observations.allowed[some], violation, np.inf)
 
     @property
     def n(self) -> int:
-        """Told points."""
+        """Number of points with a value."""
         return len(self.z)
 
-    @property
+    @cached_property
     def best(self) -> int:
-        """Number of the best one."""
+        """Row of the best one."""
         return int(np.argmin(self.merit))
 
     @property
     def incumbent(self) -> int | None:
-        """Row of the best one in the history, if it is feasible."""
-        row = int(np.flatnonzero(self.history.told)[self.best])
-        return row if self.history.feasible[row] else None
+        """Row of the best one among the observations, if it is feasible."""
+        row = int(np.flatnonzero(self.observations.has_value)[self.best])
+        return row if self.observations.feasible[row] else None
 
-    @property
-    def best_is_closed(self) -> bool:
-        """Whether it lies in a closed ball."""
-        return bool(self.regions.inside(self.X[self.best][None, :])[0])
+    def is_best_closed(self, regions: TrustRegionSet) -> bool:
+        """Whether the best one lies in a closed region."""
+        return bool(regions.inside(self.X[self.best][None, :])[0])
 
-    def at_the_best(self) -> tuple[int, Step] | None:
+    def region_of(self, row: int, regions: TrustRegionSet) -> TrustRegion:
+        """The region around an observation, or a new one."""
+        settings = self.trust_region or TrustRegionSettings()
+        return regions.around(self.X[row], settings.initial_radius)
+
+    def from_incumbent(self, regions: TrustRegionSet) -> LocalResult:
         """The step from the best observation; if there is none, its region is closed."""
-        if self.best_is_closed:
-            return None
-        return self._step_or_close(self.best, at_the_best=True)
+        if self.is_best_closed(regions):
+            return LocalResult(None, regions)
+        return self._step_or_close(self.best, regions, may_finish=True)
 
-    def elsewhere(self) -> tuple[int, Step] | None:
-        """The step from the best observation outside all closed balls."""
-        outside = np.flatnonzero(~self.regions.inside(self.X))
+    def from_best_uncovered(self, regions: TrustRegionSet) -> LocalResult:
+        """The step from the best observation outside all closed regions."""
+        outside = np.flatnonzero(~regions.inside(self.X))
         if len(outside) == 0:
-            return None
-        return self._step_or_close(int(outside[np.argmin(self.merit[outside])]), at_the_best=False)
+            return LocalResult(None, regions)
+        row = int(outside[np.argmin(self.merit[outside])])
+        return self._step_or_close(row, regions, may_finish=False)
 
-    def best_rival(self) -> tuple[int, Step] | None:
-        """The most promising step from the best observations with other options than those of the best one."""
-        rounding = self.history.rounding
-        if rounding is None or rounding.ordered.all():
-            return None
-        options = self.X[:, ~rounding.ordered]
+    def from_other_options(self, regions: TrustRegionSet) -> LocalResult:
+        """The step with the highest log EI from the best observations with other options than the incumbent's."""
+        domain = self.snapshot.domain
+        if domain.is_continuous or domain.ordered.all():
+            return LocalResult(None, regions)
+        options = self.X[:, ~domain.ordered]
         seen = {options[self.best].tobytes()}
-        steps = []
+        best: LocalCandidate | None = None
+        closed: tuple[ClosedRegion, ...] = ()
         for i in np.argsort(self.merit, kind="stable"):
-            if len(seen) > RIVALS:
+            if len(seen) > MAX_OTHER_OPTIONS:
                 break
             if options[i].tobytes() not in seen:
                 seen.add(options[i].tobytes())
-                steps.append(self._step_or_close(int(i), at_the_best=False))
-        return max((step for step in steps if step is not None), key=lambda s: s[1].promise, default=None)
+                candidate, regions, more = self._step_or_close(int(i), regions, may_finish=False)
+                closed += more
+                if candidate is not None and (best is None or candidate.step.log_ei > best.step.log_ei):
+                    best = candidate
+        return LocalResult(best, regions, closed)
 
-    def _step_or_close(self, i: int, *, at_the_best: bool) -> tuple[int, Step] | None:
-        settings = self.method.local
-        rounding = self.history.rounding
-        if settings is None or self.n < self.X.shape[1] + 2 or (rounding is not None and not rounding.ordered.any()):
-            return None
-        if self.merit[i] == np.inf:
-            return None
-        region = self.regions.around(self.X[i], settings.first_radius)
-        nothing = NOTHING * min(1.0, float(np.median(self.z)))
-        nothing = max(nothing, 2 * self.scale.resolution_at_lowest, np.finfo(float).tiny)
+    def _step_or_close(self, row: int, regions: TrustRegionSet, *, may_finish: bool) -> LocalResult:
+        """The step from an observation, or the regions with its own closed."""
+        if self.trust_region is None or self.n < self.X.shape[1] + 2 or not self.snapshot.domain.ordered.any():
+            return LocalResult(None, regions)
+        if self.merit[row] == np.inf:
+            return LocalResult(None, regions)
+        region, smallest = self.region_of(row, regions), self._min_reduction
         while True:
-            step = self._step(settings, i, region, nothing)
-            done = at_the_best and -step.lowest < nothing and step.promise < math.log(nothing)
-            if done or region.radius < LEAST_RADIUS:
-                converged = done and region.confirmed and not self.noisy and step.drop is None
-                self._close(i, step, region, converged=converged)
-                return None
+            step = self._step(row, region, smallest)
+            finished = may_finish and -step.lowest < smallest and step.log_ei < math.log(smallest)
+            if finished or region.radius < MIN_RADIUS:
+                is_noisy = self.snapshot.history.observations.noise.level > 0
+                converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
+                return self._close(row, step, region, regions, converged=converged)
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
-            if not at_the_best and self.regions.inside(step.point[None, :])[0]:
-                return None  # it has led into a finished valley
-            region = replace(region, radius=region.radius / 2)  # what is known there contradicts the model
-        return (i, step) if self._may_be_asked(step.point, region.radius) else None
+            if not may_finish and regions.inside(step.point[None, :])[0]:
+                return LocalResult(None, regions)  # it leads into a closed region
+            region = replace(region, radius=region.radius / 2)  # an observation there contradicts the model
+        separated = self._is_separated(step.point, region.radius, regions)
+        return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
-    def _step(self, settings: LocalModel, i: int, region: TrustRegion, nothing: float) -> Step:
-        history = self.history
-        if not history.constrained:
-            return settings.step(self.X, self.z, i, region, history.pending, self.rng, history.rounding, nothing)
-        return step_within(
-            settings,
-            self.X,
-            self.z,
-            history.constraints[history.told] / self.units,
-            i,
-            region,
-            history.pending,
-            self.rng,
-            history.rounding,
-            history.inputs,
-            np.inf if self.incumbent is None else float(self.z[self.best]),
-            nothing,
+    @property
+    def _min_reduction(self) -> float:
+        """Smaller reductions count as none: rounding errors of the values, and a tiny part of their range."""
+        relative = MIN_RELATIVE_REDUCTION * min(1.0, float(np.median(self.z)))
+        return max(relative, 2 * self.scale.resolution_at_lowest, float(np.finfo(float).tiny))
+
+    def _step(self, row: int, region: TrustRegion, min_reduction: float) -> Step:
+        some = self.observations.has_value
+        problem = LocalProblem(
+            X=self.X,
+            y=self.z,
+            constraints=self.observations.constraints[some] / self.constraint_scales,
+            center=row,
+            region=region,
+            pending=self.snapshot.history.pending,
+            domain=self.snapshot.domain,
+            target=np.inf if self.incumbent is None else float(self.z[self.best]),
+            min_reduction=min_reduction,
+            settings=self.taylor,
         )
+        return (constrained_step if self.is_constrained else best_step)(problem, self.rng)
 
-    def _close(self, i: int, step: Step, region: TrustRegion, *, converged: bool) -> None:
+    def _close(
+        self, row: int, step: Step, region: TrustRegion, regions: TrustRegionSet, *, converged: bool
+    ) -> LocalResult:
         radius = closing_radius(step.model, region, self.X, self.z)
-        if self.history.rounding is not None:  # the next whole number may be nearer than a ball is large
-            radius = min(radius, LEAST_BALL if converged else 2 * region.radius)
-        ball = Ball(self.X[i], radius)
-        self.regions = self.regions.without(ball)
-        self.closed.append(ClosedRegion(self._trial(i), ball.radius, converged))
+        if not self.snapshot.domain.is_continuous:  # the next integer may be nearer than a ball is large
+            radius = min(radius, MIN_CLOSED_RADIUS if converged else 2 * region.radius)
+        ball = Ball(self.X[row], radius)
+        return LocalResult(None, regions.without(ball), (ClosedRegion(self._trial(row), radius, converged),))
 
-    def _may_be_asked(self, point: Vector, radius: float) -> bool:
-        """Whether a step is in no closed ball, and apart from failures and from what is being evaluated."""
-        pending = self.history.pending
+    def _is_separated(self, point: Vector, radius: float, regions: TrustRegionSet) -> bool:
+        """Whether a step is in no closed region, and apart from failed and pending points."""
+        pending = self.snapshot.history.pending
         return bool(
             are_separated(point[None, :], self.failed, min(MIN_DISTANCE_FAILED, radius / 8))[0]
             and are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0]
-            and not self.regions.inside(point[None, :])[0]
+            and not regions.inside(point[None, :])[0]
         )
 
-    def _trial(self, i: int) -> int:
-        return int(self.history.ids[self.history.told][i])
+    def _trial(self, row: int) -> int:
+        """Id of the trial of an observation."""
+        return int(self.observations.ids[self.observations.has_value][row])
 
-    def _others(self, i: int) -> int:
-        """Steps of the region around observation i that are being evaluated."""
-        region, trials = self.regions.around(self.X[i]), self.history.trials
+    def _n_concurrent(self, row: int, regions: TrustRegionSet) -> int:
+        """Number of pending steps of the region around an observation."""
+        region, trials = self.region_of(row, regions), self.snapshot.history.trials
         steps = (t.reason.step for t in trials if t.state is TrialState.PENDING)
-        return sum(region.reaches(trials[step.center].unit_x) for step in steps if step is not None)
+        return sum(region.can_move_to(trials[step.center].unit_x) for step in steps if step is not None)
 
-    def proposal(self, i: int, step: Step) -> Proposal:
-        """The step, with its reason."""
+    def proposal(self, candidate: LocalCandidate, regions: TrustRegionSet) -> Proposal:
+        """The step of a candidate, with its reason."""
+        row, step = candidate
+        reduction = step.violation_reduction
         reason = Reason(
             Source.LOCAL,
-            expected_improvement=self.scale.inverse_scale(math.exp(step.promise)) if step.drop is None else None,
-            mean=self.scale.lowest + self.scale.inverse_scale(float(self.z[i]) + step.mean),
+            expected_improvement=self.scale.inverse_scale(math.exp(step.log_ei)) if reduction is None else None,
+            mean=self.scale.lowest + self.scale.inverse_scale(float(self.z[row]) + step.mean),
             std=self.scale.inverse_scale(step.std),
             step=TrustRegionStep(
-                center=self._trial(i),
+                center=self._trial(row),
                 radius=step.model.radius,
                 norm=float(np.max(np.abs(step.z))),
-                predicted_reduction=self.scale.inverse_scale(-step.mean) if step.drop is None else step.drop,
-                n_concurrent=self._others(i),
-                constraint_scales=() if step.drop is None else tuple(self.units.tolist()),
+                predicted_reduction=self.scale.inverse_scale(-step.mean) if reduction is None else reduction,
+                n_concurrent=self._n_concurrent(row, regions),
+                constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
             ),
         )
         return Proposal(step.point, reason)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.noisy import std_reduction, with_std_reduction
-from dale.history.history import History
-from dale.history.noise import NoiseEstimate, noisy_model
+from dale.history.snapshot import Snapshot
 from dale.methods.base import Proposal
 from dale.methods.default.global_search import GlobalSearch
+from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.methods.initial_design import MIN_DISTANCE_PENDING, space_filling_proposal
 from dale.models.base import PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.noisy_gp import NoisyModel
 from dale.models.preprocessing import are_separated
-from dale.models.transforms import Standardize
-
-if TYPE_CHECKING:
-    from dale.methods.default.method import DefaultMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +28,24 @@ class NoisySearch(GlobalSearch):
     It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
     """
 
-    model: NoisyModel
-
     @classmethod
-    def of(cls, method: DefaultMethod, history: History, noise: NoiseEstimate, rng: np.random.Generator) -> NoisySearch:
-        """As it stands now."""
-        scale = Standardize.of(history.y[history.told])
-        model = noisy_model(history, noise, scale, method.most)
-        return cls(method, history, TrustRegionSet(), scale, rng, model.least(history.feasible), model)
+    def of(cls, settings: GlobalSettings, snapshot: Snapshot, rng: np.random.Generator) -> NoisySearch:
+        """At one state of a run."""
+        observations = snapshot.history.observations.inliers
+        incumbent = observations.noisy_gp.least(observations.feasible)
+        return cls(settings, snapshot, observations, TrustRegionSet(), rng, incumbent)
 
-    def best_of_all(self) -> Proposal:
-        """The most promising point."""
+    @property
+    def model(self) -> NoisyModel:
+        """Signal and noise."""
+        return self.observations.noisy_gp
+
+    def best_proposal(self) -> Proposal:
+        """The point with the highest acquisition value."""
         posterior = self.with_pending(self.posterior())
         found = self.search(posterior)
         if found is None:
-            return space_filling_proposal(self.history, self.rng)
+            return space_filling_proposal(self.snapshot, self.rng)
         point, reason = self.proposal(found, posterior)
         return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
 
@@ -62,7 +60,7 @@ class NoisySearch(GlobalSearch):
 
     def posterior(self, length_scale: float | None = None) -> GaussianProcess:
         """The model, with failed evaluations as bad as the worst."""
-        failed = self.history.X[~self.history.told][-self.method.most :]
+        failed = self.observations.X[~self.observations.has_value][-self.settings.max_observations :]
         return self._with(self.model.posterior, failed, np.full(len(failed), np.max(self.model.v)))
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
@@ -87,7 +85,7 @@ class NoisySearch(GlobalSearch):
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are not being evaluated, and may be proposed."""
-        new = are_separated(A, self.history.pending, MIN_DISTANCE_PENDING)
-        if self.history.inputs is not None:
-            new[new] = self.history.inputs.allowed(A[new])
+        new = are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
+        if self.domain.allowed_set is not None:
+            new[new] = self.domain.allowed_set.allowed(A[new])
         return new

@@ -1,61 +1,55 @@
-"""TODO docstring."""
+"""The replicate that tests for noise: the incumbent once more, a tiny offset away.
+
+Local models that keep failing suggest that values are noisy. Then the incumbent is evaluated once more, at most once in
+a run, so that a deterministic function loses no more than one evaluation (``history/noise.py`` draws the conclusion).
+"""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.history import History
+from dale.history.history import History, Observations
 from dale.history.reason import Reason, Source
+from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
 from dale.methods.base import Proposal
+from dale.space.domain import Domain
 
 FAILURES_BEFORE_REPLICATE = 6  # failures of a region in a row
-HAIR = 2.0**-27  # how far beside a point it is evaluated again, in the cube
+REPLICATE_OFFSET = 2.0**-27  # in the cube
 
 
-def propose_replicate(history: History, best: int, failures: float) -> Proposal | None:
-    """A point a hair beside observation number ``best`` of those told, if there is a suspicion to be cleared up."""
-    if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.noise).any():
+def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) -> Proposal | None:
+    """A point next to the incumbent (d,), if its region has failed often and noise is neither known nor tested for."""
+    history = snapshot.history
+    if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
     if any(t.reason.source is Source.REPLICATE for t in history.trials):
         return None
-    beside = _beside(history, history.X[history.told][best])
+    beside = _beside(snapshot.domain, incumbent)
     if len(beside) == 0:
         return None
     return Proposal(beside[0], Reason(Source.REPLICATE, length_scale=history.length_scale))
 
 
-def _beside(history: History, point: Vector) -> Matrix:
-    """Points (m, d) a hair beside one (d,), along what the objective sees move freely there, and allowed."""
-    rounding = history.rounding
-    free = (
-        np.eye(len(point)) if rounding is None else np.eye(len(point))[rounding.free & rounding.active(point[None])[0]]
-    )
-    inwards = np.where(point < 0.5, HAIR, -HAIR) * free
+def _beside(domain: Domain, point: Vector) -> Matrix:
+    """Allowed points (m, d) next to one (d,), along its continuous and active coordinates."""
+    free = np.eye(len(point))[domain.free(point)]
+    inwards = np.where(point < 0.5, REPLICATE_OFFSET, -REPLICATE_OFFSET) * free
     points = point + np.vstack([inwards, -inwards])
     points = points[np.all((points >= 0) & (points <= 1), axis=1)]
-    return points if history.inputs is None else points[history.inputs.allowed(points)]
+    return points[domain.allowed(points)]
 
 
-def without_replicate(history: History) -> History:
-    """The history without the second look at a point, unless that is the best: a difference over a hair says too much.
+def without_replicate(observations: Observations, history: History) -> Observations:
+    """The observations without the replicate, unless it is the best: a difference over a tiny offset misleads models.
 
-    In a function of steps it would say that there is no gradient, and in any other one it says more of rounding than of
-    the function.
+    For a step function it would say that the gradient is 0, and for any other it consists of rounding errors.
     """
-    probes = [t.id for t in history.trials if t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE]
-    drop = np.isin(history.ids, probes) & (history.y > np.min(history.y[history.told]))
-    if not drop.any():
-        return history
-    keep = ~drop
-    return replace(
-        history,
-        X=history.X[keep],
-        y=history.y[keep],
-        noise=history.noise[keep],
-        constraints=history.constraints[keep],
-        ids=history.ids[keep],
-    )
+    replicates = [
+        t.id for t in history.trials if t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE
+    ]
+    best = np.min(observations.y[observations.has_value])
+    drop = np.isin(observations.ids, replicates) & (observations.y > best)
+    return observations.rows(~drop) if drop.any() else observations

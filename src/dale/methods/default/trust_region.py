@@ -28,19 +28,19 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.history.reason import TrustRegionStep
 from dale.history.trial import Trial, TrialState, actual_reduction
+from dale.methods.default.settings import TrustRegionSettings
 from dale.models.ellipsoid import Ball
 from dale.models.taylor import TaylorModel
 
-FIRST_RADIUS = 0.12
-LARGEST_RADIUS = 0.5
-LEAST_RADIUS = 1e-8
-STRIDE = 8  # trials between remembered states
-PATIENCE = 3  # failures in a row before the radius is halved
-GOOD, POOR = 0.5, 0.1  # r
-AT_THE_FACE, SHORT, VERY_SHORT = 0.99, 0.5, 0.3  # lengths of a step, in radii
-REACH = 2.0001  # how far a region moves with the best observation, in radii
-MISFIT = 0.2  # a closed ball reaches as far as the model is right to this part of the rise
-LEAST_BALL, LARGEST_BALL = 0.02, 0.2
+DEFAULT = TrustRegionSettings()
+MAX_RADIUS = 0.5
+MIN_RADIUS = 1e-8
+CHECKPOINT_INTERVAL = 8  # trials between remembered states
+HIGH_RATIO, LOW_RATIO = 0.5, 0.1  # r
+BOUNDARY_STEP, SHORT_STEP, VERY_SHORT_STEP = 0.99, 0.5, 0.3  # lengths of a step, in radii
+MAX_MOVE = 2.0001  # how far a region moves with the best observation, in radii
+MAX_MISFIT = 0.2  # a closed ball can_move_to as far as the model is right to this part of the rise
+MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +55,27 @@ class TrustRegion:
     """
 
     center: Vector
-    radius: float = FIRST_RADIUS
+    radius: float = TrustRegionSettings.initial_radius
     failures: float = 0.0
     confirmed: bool = False
 
-    def reaches(self, point: Vector) -> bool:
+    def can_move_to(self, point: Vector) -> bool:
         """Whether it moves with the best observation to this point."""
-        return bool(np.max(np.abs(point - self.center)) <= REACH * self.radius)
+        return bool(np.max(np.abs(point - self.center)) <= MAX_MOVE * self.radius)
 
-    def after(self, step: TrustRegionStep, decrease: float, patience: int = PATIENCE) -> TrustRegion:
-        """The region once a step has been evaluated."""
-        r = decrease / step.predicted_reduction if step.predicted_reduction > 0 else (1.0 if decrease > 0 else -1.0)
-        confirmed = self.confirmed or r > GOOD
-        if r > GOOD and step.norm > AT_THE_FACE:
-            radius = max(self.radius, min(2 * self.radius, LARGEST_RADIUS))
+    def update(self, step: TrustRegionStep, actual: float, s: TrustRegionSettings = DEFAULT) -> TrustRegion:
+        """The region once a step has been evaluated, with the actual reduction."""
+        predicted = step.predicted_reduction
+        r = actual / predicted if predicted > 0 else (1.0 if actual > 0 else -1.0)
+        confirmed = self.confirmed or r > HIGH_RATIO
+        if r > HIGH_RATIO and step.norm > BOUNDARY_STEP:
+            radius = max(self.radius, min(2 * self.radius, MAX_RADIUS))
             return replace(self, radius=radius, failures=0, confirmed=confirmed)
-        if r < POOR:
+        if r < LOW_RATIO:
             failures = self.failures + 1 / (1 + step.n_concurrent)
-            shrink = step.norm < SHORT or failures // patience > self.failures // patience
+            shrink = step.norm < SHORT_STEP or failures // s.failure_tolerance > self.failures // s.failure_tolerance
             return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
-        radius = self.radius / 2 if step.norm < VERY_SHORT else self.radius
+        radius = self.radius / 2 if step.norm < VERY_SHORT_STEP else self.radius
         return replace(self, radius=radius, failures=0, confirmed=confirmed)
 
 
@@ -91,32 +92,32 @@ class TrustRegionSet:
     closed: tuple[Ball, ...] = ()
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
+    def replay(cls, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
         """What the steps of all trials, in the order of their ids, have made of the regions."""
         regions = cls()
         for trial in trials:
-            regions = regions.after(trial, trials, patience)
+            regions = regions.after(trial, trials, s)
         return regions
 
-    def after(self, trial: Trial, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
+    def after(self, trial: Trial, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
         """What one more of the trials makes of them."""
         regions = self
         for closing in trial.reason.closed_regions:
             regions = regions.without(Ball(trials[closing.center].unit_x, closing.radius))
         if trial.reason.step is not None:
-            regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, patience)
+            regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, s)
         return regions
 
-    def around(self, center: Vector, first_radius: float = FIRST_RADIUS) -> TrustRegion:
+    def around(self, center: Vector, initial_radius: float = TrustRegionSettings.initial_radius) -> TrustRegion:
         """The region that has come to this center, or a new one."""
         for region in reversed(self.open):
-            if region.reaches(center):
+            if region.can_move_to(center):
                 return replace(region, center=center)
-        return TrustRegion(center, first_radius)
+        return TrustRegion(center, initial_radius)
 
     def without(self, ball: Ball) -> TrustRegionSet:
         """With one more closed ball, in place of the region around its center."""
-        return TrustRegionSet(tuple(r for r in self.open if not r.reaches(ball.center)), (*self.closed, ball))
+        return TrustRegionSet(tuple(r for r in self.open if not r.can_move_to(ball.center)), (*self.closed, ball))
 
     def inside(self, points: Matrix) -> np.ndarray:
         """Which of the points (m, d) are in a closed ball."""
@@ -125,35 +126,35 @@ class TrustRegionSet:
             inside |= ball.contains(points)
         return inside
 
-    def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, patience: int) -> TrustRegionSet:
-        before = self.around(center.unit_x)
+    def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, s: TrustRegionSettings) -> TrustRegionSet:
+        before = self.around(center.unit_x, s.initial_radius)
         region = replace(before, radius=step.radius)
         if trial.state is not TrialState.PENDING and not trial.retry:  # what the machine failed tells nothing
-            region = region.after(step, actual_reduction(step, center, trial), patience)
-        others = tuple(r for r in self.open if not r.reaches(center.unit_x))
+            region = region.update(step, actual_reduction(step, center, trial), s)
+        others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
 
 class RegionReplay:
-    """``TrustRegionSet.of``, remembering what came of the trials that have not changed since."""
+    """``TrustRegionSet.replay``, remembering what came of the trials that have not changed since."""
 
     def __init__(self) -> None:
         self._trials: Sequence[Trial] = ()
-        self._patience = PATIENCE
-        self._after = [TrustRegionSet()]  # after none, ``STRIDE``, twice as many trials, ...
+        self._settings = DEFAULT
+        self._after = [TrustRegionSet()]  # after none, ``CHECKPOINT_INTERVAL``, twice as many trials, ...
 
-    def now(self, trials: Sequence[Trial], patience: int = PATIENCE) -> TrustRegionSet:
+    def now(self, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
         """The regions after all trials."""
         same = 0
-        if patience == self._patience:
+        if s == self._settings:
             changed = (i for i, (old, new) in enumerate(zip(self._trials, trials, strict=False)) if old is not new)
             same = next(changed, min(len(self._trials), len(trials)))
-        self._trials, self._patience = trials, patience
-        del self._after[same // STRIDE + 1 :]
-        regions, begin = self._after[-1], STRIDE * (len(self._after) - 1)
+        self._trials, self._settings = trials, s
+        del self._after[same // CHECKPOINT_INTERVAL + 1 :]
+        regions, begin = self._after[-1], CHECKPOINT_INTERVAL * (len(self._after) - 1)
         for i in range(begin, len(trials)):
-            regions = regions.after(trials[i], trials, patience)
-            if (i + 1) % STRIDE == 0:
+            regions = regions.after(trials[i], trials, s)
+            if (i + 1) % CHECKPOINT_INTERVAL == 0:
                 self._after.append(regions)
         return regions
 
@@ -163,14 +164,14 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
 
     No further than half the radius of convergence; and where no step has confirmed the model, hardly at all.
     """
-    most = min(max(model.rho / 2, LEAST_BALL), LARGEST_BALL)
+    most = min(max(model.rho / 2, MIN_CLOSED_RADIUS), MAX_CLOSED_RADIUS)
     if not region.confirmed:
         return min(2 * region.radius, most)
     Z = (X - model.center) / model.radius
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")
     rise = y[nearest_first] - model.value
-    wrong = np.abs(model.predict(Z[nearest_first])[0] - rise) > MISFIT * np.abs(rise)
+    wrong = np.abs(model.predict(Z[nearest_first])[0] - rise) > MAX_MISFIT * np.abs(rise)
     right_up_to = int(np.argmax(wrong)) if wrong.any() else len(wrong)
     shown = float(r[nearest_first[right_up_to - 1]]) * model.radius if right_up_to else 0.0
-    return min(max(shown, LEAST_BALL, 2 * region.radius), most)
+    return min(max(shown, MIN_CLOSED_RADIUS, 2 * region.radius), most)

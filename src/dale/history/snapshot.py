@@ -1,0 +1,89 @@
+"""Everything that is derived from one state of a run, computed when it is first read, at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from dale.history.history import History
+from dale.history.minima import LocalMinimum, find_minima
+from dale.history.trial import Trial
+from dale.space.domain import Domain
+
+T = TypeVar("T")
+
+
+class Cache:
+    """What a method keeps from one proposal to the next to save time: one object of each type.
+
+    Every proposal is a function of the history and the seed, so an empty cache changes the time and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[type, Any] = {}
+
+    def of(self, kind: type[T]) -> T:
+        """The object of this type, made when it is first asked for."""
+        if kind not in self._kept:
+            self._kept[kind] = kind()
+        kept: T = self._kept[kind]
+        return kept
+
+
+class Incumbent(NamedTuple):
+    """The best trial so far.
+
+    Attributes:
+        trial: The feasible trial with the lowest value, or posterior mean under noise; None if none is feasible.
+        value: That value; None if none is feasible.
+        noise: Standard deviation of the noise in the values.
+    """
+
+    trial: Trial | None
+    value: float | None
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """One state of a run.
+
+    Attributes:
+        history: The trials.
+        domain: The points that may be proposed.
+        cache: Saves time from one snapshot to the next.
+    """
+
+    history: History
+    domain: Domain
+    cache: Cache = field(default_factory=Cache)
+
+    @cached_property
+    def incumbent(self) -> Incumbent:
+        """The best trial so far."""
+        observations = self.history.observations
+        best = observations.best
+        if best is None:
+            return Incumbent(None, None, 0.0)
+        return Incumbent(self.history.trials[observations.ids[best.row]], best.value, best.noise)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the values are so noisy that replicates are worth evaluating."""
+        return self.history.observations.noise.modelled
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether every point of a finite space has been proposed."""
+        return self.domain.exhausted(self.history.seen)
+
+    @cached_property
+    def local_minima(self) -> tuple[LocalMinimum, ...]:
+        """The minima that the observations show, best first, in the user's units."""
+        return find_minima(self.history, self.domain)
+
+    def without_pending(self) -> Snapshot:
+        """The same with no trial pending; itself if none is."""
+        history = self.history.without_pending()
+        return self if history is self.history else Snapshot(history, self.domain, self.cache)

@@ -1,0 +1,237 @@
+"""When a run ends, and how it ended.
+
+A stopping rule is a small frozen value with ``check(snapshot, clock)``, which returns the status that the run ends
+with, or None. ``minimize`` checks its own rules (budget, target, time limit, tolerance) and those it is handed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from dale.history.evaluation import check_positive
+from dale.history.reason import Reason, Source
+from dale.history.snapshot import Snapshot
+from dale.history.trial import TrialState
+
+CALM_PROPOSALS = 3  # global proposals in a row, per coordinate, below the tolerance before a run has converged
+
+
+class Status(IntEnum):
+    """How a run ended: the ``status`` of a result; ``message`` says it in words.
+
+    Examples:
+        >>> import dale
+        >>> dale.Status(0)
+        <Status.BUDGET_SPENT: 0>
+        >>> dale.Status.TARGET_REACHED.message
+        'The target is reached'
+    """
+
+    BUDGET_SPENT = 0
+    TARGET_REACHED = 1
+    STOPPED = 2
+    NO_VALUE = 3
+    SPACE_EXHAUSTED = 4
+    TIME_LIMIT = 5
+    CONVERGED = 6
+    NO_FEASIBLE = 7
+    EXECUTOR_BROKEN = 8
+    IN_PROGRESS = 9
+    TERMINATED = 10
+    INTERRUPTED = 11
+
+    @property
+    def message(self) -> str:
+        """The status in words."""
+        return _MESSAGES[self]
+
+    @property
+    def planned(self) -> bool:
+        """Whether a rule ended the run, and neither the user, a signal nor an error."""
+        return self not in (Status.STOPPED, Status.EXECUTOR_BROKEN, Status.TERMINATED, Status.INTERRUPTED)
+
+
+_MESSAGES = {
+    Status.BUDGET_SPENT: "The budget is spent",
+    Status.TARGET_REACHED: "The target is reached",
+    Status.STOPPED: "Stopped by the callback",
+    Status.NO_VALUE: "No evaluation has returned a finite value",
+    Status.SPACE_EXHAUSTED: "Every point of the space has been evaluated",
+    Status.TIME_LIMIT: "The time limit is reached",
+    Status.CONVERGED: "Converged: the expected improvement is below the tolerance",
+    Status.NO_FEASIBLE: "No feasible point was found",
+    Status.EXECUTOR_BROKEN: "No further evaluation was possible",
+    Status.IN_PROGRESS: "Best so far",
+    Status.TERMINATED: "Terminated",
+    Status.INTERRUPTED: "Interrupted",
+}
+
+
+class Clock(NamedTuple):
+    """What a rule may know beyond the history.
+
+    Attributes:
+        seconds: Since the run began.
+        n_begun: Evaluations begun, running ones included.
+    """
+
+    seconds: float
+    n_begun: int
+
+
+class StoppingRule(Protocol):
+    """Ends a run.
+
+    A rule with ``immediate`` true is checked after every evaluation and ends the run at once; running evaluations are
+    abandoned. Other rules are checked before each new evaluation; running ones are waited for.
+    """
+
+    @property
+    def immediate(self) -> bool:
+        """Whether the run ends at once."""
+        ...
+
+    def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
+        """The status that the run ends with; None to continue."""
+        ...
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A number of evaluations."""
+
+    n: int
+    immediate: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, Integral):
+            raise TypeError(f"budget must be a positive integer, the number of evaluations, got {self.n!r}")
+        if self.n < 1:
+            raise ValueError(f"budget must be at least 1, got {self.n!r}; it is the number of evaluations")
+
+    def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
+        """Whether all evaluations have begun."""
+        return Status.BUDGET_SPENT if clock.n_begun >= self.n else None
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """Seconds after which no evaluation is begun; None for no limit."""
+
+    seconds: float | None
+    immediate: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            check_positive(self.seconds, "time_limit", "a number of seconds or None", "leave it out for no limit")
+
+    @property
+    def end(self) -> float:
+        """The limit; infinite for none."""
+        return math.inf if self.seconds is None else float(self.seconds)
+
+    def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
+        """Whether the time is up."""
+        return Status.TIME_LIMIT if clock.seconds >= self.end else None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A value that is good enough; None for none."""
+
+    value: float | None
+    immediate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            return
+        if isinstance(self.value, bool) or not isinstance(self.value, Real):
+            raise TypeError(f"target must be a number or None, got {self.value!r}")
+        if math.isnan(self.value):
+            raise ValueError("target must be a number or None, got nan")
+
+    def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
+        """Whether the incumbent's value is as low."""
+        if self.value is None:
+            return None
+        value = snapshot.incumbent.value
+        return Status.TARGET_REACHED if value is not None and value <= self.value else None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """An expected improvement, in units of the objective, that is not worth another evaluation; None for none.
+
+    The rule holds when the next proposal would be a global one with an expected improvement below the tolerance, which
+    means that no local model expects as much either; when the last 3 d completed global proposals, d being the number
+    of coordinates, and all proposals since the first of them expected no more; and when they gained no more. It holds
+    as well when every point of a finite space has been evaluated. It never holds while values are noisy.
+
+    Attributes:
+        value: The tolerance.
+        next_reason: Why the next point would be chosen if no trial were pending.
+    """
+
+    value: float | None
+    next_reason: Callable[[Snapshot], Reason]
+    immediate: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_tolerance(self.value)
+
+    def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
+        """Whether the run has converged."""
+        return Status.CONVERGED if self.value is not None and self._holds(snapshot, float(self.value)) else None
+
+    def _holds(self, snapshot: Snapshot, tolerance: float) -> bool:
+        if snapshot.history.next_retry is not None or snapshot.incumbent.noise > 0:
+            return False
+        if snapshot.is_exhausted:
+            return len(snapshot.history.pending) == 0
+        if not _is_calm(snapshot, tolerance):
+            return False
+        reason = self.next_reason(snapshot)
+        return reason.source is Source.GLOBAL and _expects_less(reason, tolerance)
+
+
+def _is_calm(snapshot: Snapshot, tolerance: float) -> bool:
+    """Whether the last proposals expected less than the tolerance, and gained less."""
+    history = snapshot.history
+    left = CALM_PROPOSALS * history.dimension
+    for trial in reversed(history.trials):
+        if trial.retry or trial.reason.source in (Source.ADDED, Source.USER):
+            continue
+        if not _expects_less(trial.reason, tolerance):
+            return False
+        left -= trial.reason.source is Source.GLOBAL and trial.state is TrialState.COMPLETE
+        if left == 0:
+            feasible = [(t.id, t.value) for t in history.complete if t.feasible and t.value is not None]
+            before = min((value for number, value in feasible if number < trial.id), default=math.inf)
+            return before - min((value for _, value in feasible), default=-math.inf) < tolerance
+    return False
+
+
+def _expects_less(reason: Reason, tolerance: float) -> bool:
+    """Whether a proposal's expected improvement is known to be below the tolerance."""
+    return reason.expected_improvement is not None and reason.expected_improvement < tolerance
+
+
+def check_rules(rules: Any) -> tuple[StoppingRule, ...]:
+    """Stopping rules as the user gives them: one, a sequence, or None."""
+    several = () if rules is None else tuple(rules) if isinstance(rules, list | tuple) else (rules,)
+    for rule in several:
+        if not callable(getattr(rule, "check", None)) or not isinstance(getattr(rule, "immediate", None), bool):
+            raise TypeError(f"stopping: expected rules with check(snapshot, clock) and immediate, got {rule!r}")
+    return several
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Whether a tolerance is a positive number or None."""
+    if tolerance is not None:
+        why = "it is the expected improvement that is not worth another evaluation, in units of the objective"
+        check_positive(tolerance, "tolerance", "a number", why)

@@ -1,0 +1,77 @@
+"""One local problem: the data of a trust region, and the Taylor models that are fitted to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.methods.default.settings import TaylorSettings
+from dale.methods.default.trust_region import TrustRegion
+from dale.models.taylor import RHOS, TaylorModel
+from dale.space.domain import Domain
+
+REDUCTION_RTOL = 1e-3  # of the minimum reduction: how exact a predicted reduction has to be
+
+
+@dataclass(frozen=True, eq=False)
+class LocalProblem:
+    """What a step from one observation is computed from.
+
+    Attributes:
+        X: Observed points, (n, d).
+        y: Their standardised values less the lowest one, (n,).
+        constraints: Their outcome constraints, each in units of its scale, (n, k).
+        center: Row of the observation to step from.
+        region: Trust region around it.
+        pending: Pending points, (m, d).
+        domain: Points that may be proposed.
+        target: Best feasible value; infinite where none is feasible.
+        min_reduction: Smaller reductions count as none.
+        settings: Of the Taylor models.
+    """
+
+    X: Matrix
+    y: Vector
+    constraints: Matrix
+    center: int
+    region: TrustRegion
+    pending: Matrix
+    domain: Domain
+    target: float
+    min_reduction: float
+    settings: TaylorSettings
+
+    @property
+    def atol(self) -> float:
+        """Absolute tolerance of predicted reductions."""
+        return REDUCTION_RTOL * self.min_reduction
+
+    @property
+    def seen(self) -> Matrix:
+        """Points observed or pending, (n + m, d)."""
+        return np.vstack([self.X, self.pending])
+
+    def fit(self, y: Vector, lowest: float) -> TaylorModel:
+        """The model of values y (n,) around the center; pending points count as predicted, at least ``lowest``."""
+        center, radius = self.X[self.center], self.region.radius
+        model = self._fit(self.X, y)
+        if len(self.pending) == 0:
+            return model
+        fantasies = model.value + model.predict((self.pending - center) / radius)[0]
+        y = np.append(y, np.clip(fantasies, lowest, np.max(y)))
+        return self._fit(self.seen, y, (model.rho,))  # fantasies are no evidence about rho
+
+    def _fit(self, X: Matrix, y: Vector, rhos: tuple[float, ...] | None = None) -> TaylorModel:
+        model = TaylorModel.fit(
+            X,
+            y,
+            X[self.center],
+            float(y[self.center]),
+            self.region.radius,
+            most_degree=self.settings.max_degree,
+            rhos=rhos or RHOS,
+            far_rhos=() if rhos else self.settings.quadratic_rhos,
+        )
+        return replace(model, scale=self.settings.std_factor * model.scale)
