@@ -116,7 +116,7 @@ def test_named_parameters():
     optimizer.add({"width": 2.0, "rate": 0.1}, 0.5)
     assert optimizer.best.params == {"rate": pytest.approx(0.1), "width": 2.0}
     assert optimizer.best.reason.source is Source.ADDED
-    with pytest.raises(TypeError, match="cannot be changed"):
+    with pytest.raises(TypeError, match="read-only"):
         trial.params["rate"] = 1.0
     assert pickle.loads(pickle.dumps(trial.params)) == trial.params
 
@@ -290,11 +290,11 @@ class TestBadInput:
 
     def test_add_outside_the_box_or_of_a_wrong_shape(self, optimizer):
         before = self.unchanged(optimizer)
-        with pytest.raises(ValueError, match=r"coordinate 0 = 11.0 is outside its bounds \[-5.0, 10.0\]"):
+        with pytest.raises(ValueError, match=r"coordinate 0 must be in \[-5.0, 10.0\], got 11.0"):
             optimizer.add([11, 3], 1.0)
-        with pytest.raises(ValueError, match="wanted 2 numbers"):
+        with pytest.raises(ValueError, match="expected 2 numbers"):
             optimizer.add([1, 2, 3], 1.0)
-        with pytest.raises(ValueError, match="wanted 2 numbers"):
+        with pytest.raises(ValueError, match="expected 2 numbers"):
             optimizer.add([[1, 2]], 1.0)
         with pytest.raises(TypeError, match="no names"):
             optimizer.add({"a": 1}, 1.0)

@@ -98,8 +98,8 @@ class TestSpacesOfAnyKind:
         optimizer = dale.Optimizer(space, seed=0, method=dale.methods.ei())
         for k in range(2500):
             if k != left:
-                optimizer.fail(optimizer.ask(at=space.decode(space.point(k))))
+                optimizer.fail(optimizer.ask(at=space.decode(space.encode_index(k))))
         trial = optimizer.ask()
-        np.testing.assert_array_equal(trial.unit_x, space.point(left))
+        np.testing.assert_array_equal(trial.unit_x, space.encode_index(left))
         with pytest.raises(dale.SpaceExhausted):
             optimizer.ask()

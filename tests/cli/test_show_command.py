@@ -37,7 +37,7 @@ def test_what_it_says(store, capsys):
         "  command     sim '{a} b'",
         "  key         m.loss",
         "  seed        7",
-        "  parameters  a: Float(lower=0.0, upper=1.0, log=False, step=None)",
+        "  parameters  a: Float(low=0.0, high=1.0, log=False, step=None)",
     ]
     assert "Best so far after 9 evaluations" in lines
     assert "best value  4" in lines

@@ -12,7 +12,7 @@ from dale.space.space import as_space
 
 def inputs_of(constraint, dimension=2):
     read = as_constraints(constraint, as_space([(0, 1)] * dimension))
-    return AllowedSet.of(read.allowed, read.margins, lambda: read.flat, dimension, lambda: read.trouble)
+    return AllowedSet.of(read.allowed, read.values, lambda: read.boolean, dimension, lambda: read.last_error)
 
 
 def ring(x):

@@ -60,12 +60,14 @@ class TestOptuna:
         )
 
     def test_what_is_wrong_is_told_with_the_name(self, optuna):
-        with pytest.raises(SpaceError, match=r"parameter 'n': upper bound must be within 2\*\*53"):
+        with pytest.raises(SpaceError, match=r"parameter 'n': high must be between -2\*\*53 and 2\*\*53"):
             Space(n=optuna.IntDistribution(1, 2**60))
 
     def test_other_things_of_optunas_are_refused(self, optuna):
         other = fake_kind("optuna.trial", "FixedTrial")(number=3)
-        with pytest.raises(TypeError, match=r"parameter 'n': wanted one of FloatDistribution, .*got"):
+        with pytest.raises(
+            TypeError, match=r"parameter 'n': expected one of .*optuna\.distributions\.FloatDistribution, .*got"
+        ):
             Space(n=other)
 
 
@@ -162,7 +164,9 @@ class TestConfigSpace:
 
     def test_what_has_a_prior_is_refused(self, config_space):
         _, lib = config_space
-        with pytest.raises(TypeError, match=r"parameter 'a': wanted one of UniformFloatHyperparameter, .*got"):
+        with pytest.raises(
+            TypeError, match=r"parameter 'a': expected one of .*ConfigSpace\.UniformFloatHyperparameter, .*got"
+        ):
             Space(a=lib.NormalFloatHyperparameter("a", 0.0, 1.0, -5.0, 5.0))
 
     def test_forbidden_clauses_are_refused(self, monkeypatch):
@@ -170,7 +174,7 @@ class TestConfigSpace:
         monkeypatch.setitem(sys.modules, "ConfigSpace", module)
         space = FakeConfigurationSpace([made.UniformIntegerHyperparameter("x", 1, 5)])
         space.forbidden_clauses = ["x == 3"]
-        with pytest.raises(SpaceError, match=r"has forbidden clauses, got \['x == 3'\]; dale knows none"):
+        with pytest.raises(SpaceError, match=r"has forbidden clauses, \['x == 3'\], which dale does not support"):
             as_space(space)
 
     @pytest.fixture
@@ -208,7 +212,9 @@ class TestConfigSpace:
     def test_other_conditions_are_refused(self, conditional):
         space, lib = conditional
         space.add(lib.GreaterThanCondition(space["shift"], space["degree"], 3))
-        with pytest.raises(SpaceError, match=r"has the condition .*; dale knows EqualsCondition, InCondition and And"):
+        with pytest.raises(
+            SpaceError, match=r"expected an EqualsCondition, an InCondition, or an AndConjunction .*, got"
+        ):
             as_space(space)
 
     def test_two_conditions_on_one_parameter_are_refused(self, conditional):

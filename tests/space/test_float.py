@@ -1,4 +1,4 @@
-"""A real parameter: round trips, bounds bit for bit, steps, and what it refuses."""
+"""Float: round trips, bounds bit for bit, steps, and what it refuses."""
 
 import math
 from fractions import Fraction
@@ -43,11 +43,11 @@ def assert_within(p):
     for u in PLACES:
         x = p.decode(np.array([u]))
         assert type(x) is float
-        assert p.lower <= x <= p.upper
-    assert p.decode(np.array([0.0])) == p.lower
-    assert p.decode(np.array([1.0])) == p.upper
-    assert p.encode(p.lower).tolist() == [0.0]
-    assert p.encode(p.upper).tolist() == [1.0]
+        assert p.low <= x <= p.high
+    assert p.decode(np.array([0.0])) == p.low
+    assert p.decode(np.array([1.0])) == p.high
+    assert p.encode(p.low).tolist() == [0.0]
+    assert p.encode(p.high).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -77,15 +77,15 @@ def test_bounds_bit_for_bit():
         rng.random((100_000, 3)) < 0.5, rng.random((100_000, 3)), 1 - 2.0 ** -rng.integers(30, 54, (100_000, 3))
     )
     tried = 0
-    for lower, upper, us in zip(np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), places.tolist(), strict=True):
-        if not (lower < upper and math.isfinite(upper)):
+    for low, high, us in zip(np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), places.tolist(), strict=True):
+        if not (low < high and math.isfinite(high)):
             continue
         tried += 1
-        for p in (Float(lower, upper), Float(lower, upper, log=True)) if lower > 0 else (Float(lower, upper),):
-            assert p.decode([0.0]) == lower
-            assert p.decode([1.0]) == upper
+        for p in (Float(low, high), Float(low, high, log=True)) if low > 0 else (Float(low, high),):
+            assert p.decode([0.0]) == low
+            assert p.decode([1.0]) == high
             for u in us:
-                assert lower <= p.decode([u]) <= upper
+                assert low <= p.decode([u]) <= high
     assert tried > 95_000
 
 
@@ -97,31 +97,31 @@ def test_places_beyond_the_cube_are_taken_to_its_faces():
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(
-    lower=st.floats(-1e300, 1e300),
+    low=st.floats(-1e300, 1e300),
     width=st.floats(1e-12, 1e300),
     u=st.floats(0, 1),
 )
-def test_round_trip(lower, width, u):
-    upper = lower + width
-    if lower >= upper or not math.isfinite(upper):
+def test_round_trip(low, width, u):
+    high = low + width
+    if low >= high or not math.isfinite(high):
         return
-    p = Float(lower, upper)
+    p = Float(low, high)
     x = p.decode(np.array([u]))
-    lost = 4 * ulp(max(abs(lower), abs(upper))) / (upper - lower)  # what no float between the bounds can tell
+    lost = 4 * ulp(max(abs(low), abs(high))) / (high - low)  # what no float between the bounds can tell
     assert p.encode(x)[0] == pytest.approx(u, abs=lost + 1e-15)
-    assert p.decode(p.encode(x)) == pytest.approx(x, abs=4 * ulp(max(abs(lower), abs(upper))))
+    assert p.decode(p.encode(x)) == pytest.approx(x, abs=4 * ulp(max(abs(low), abs(high))))
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
-@given(log_lower=st.floats(-300, 300), decades=st.floats(-12, 2.7), u=st.floats(0, 1))
-def test_round_trip_on_a_log_scale(log_lower, decades, u):
-    lower = 10.0**log_lower
-    upper = lower * 10.0**10.0**decades if max(log_lower, 0.0) + 10.0**decades < 308 else math.inf
-    if lower >= upper or not math.isfinite(upper):
+@given(log_low=st.floats(-300, 300), decades=st.floats(-12, 2.7), u=st.floats(0, 1))
+def test_round_trip_on_a_log_scale(log_low, decades, u):
+    low = 10.0**log_low
+    high = low * 10.0**10.0**decades if max(log_low, 0.0) + 10.0**decades < 308 else math.inf
+    if low >= high or not math.isfinite(high):
         return
-    p = Float(lower, upper, log=True)
+    p = Float(low, high, log=True)
     x = p.decode(np.array([u]))
-    span = math.log1p((upper - lower) / lower) if upper < 2 * lower else math.log(upper) - math.log(lower)
+    span = math.log1p((high - low) / low) if high < 2 * low else math.log(high) - math.log(low)
     assert p.encode(x)[0] == pytest.approx(u, abs=4 * 2.3e-16 / span + 1e-14)
     assert p.decode(p.encode(x)) == pytest.approx(x, rel=1e-12)
 
@@ -142,8 +142,8 @@ def test_log_by_hand():
 
 @pytest.mark.parametrize("log", [False, True])
 def test_monotone(log):
-    for lower, upper in (LOG_RANGES if log else RANGES).values():
-        p = Float(lower, upper, log=log)
+    for low, high in (LOG_RANGES if log else RANGES).values():
+        p = Float(low, high, log=log)
         values = [p.decode(np.array([u])) for u in np.linspace(0, 1, 501)]
         assert values == sorted(values)
 
@@ -160,50 +160,50 @@ def test_slope_against_central_differences(log, x):
 @pytest.mark.parametrize("log", [False, True])
 def test_slope_in_any_range(log):
     """The slope of a range without a float inside is that between its ends."""
-    for lower, upper in (LOG_RANGES if log else RANGES).values():
-        slope = Float(lower, upper, log=log).derivative(upper)[0]
+    for low, high in (LOG_RANGES if log else RANGES).values():
+        slope = Float(low, high, log=log).derivative(high)[0]
         assert slope > 0
-        if upper < 1.001 * lower and upper - lower > 1e-300:
-            assert slope == pytest.approx(1 / (upper - lower), rel=1e-3)
+        if high < 1.001 * low and high - low > 1e-300:
+            assert slope == pytest.approx(1 / (high - low), rel=1e-3)
 
 
 @pytest.mark.parametrize("number", [1, np.int64(1), np.float32(1), np.float64(1), Fraction(1)])
 def test_any_real_number_is_a_bound(number):
     p = Float(0, number)
     assert p == Float(0.0, 1.0)
-    assert type(p.upper) is float
+    assert type(p.high) is float
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "words"),
+    ("low", "high", "words"),
     [
-        (1.0, 0.0, ["reversed", "[1.0, 0.0]", "[0.0, 1.0]"]),
-        (math.nan, 1.0, ["lower bound must be finite", "nan"]),
-        (0.0, math.nan, ["upper bound must be finite", "nan"]),
-        (-math.inf, 1.0, ["lower bound must be finite", "-inf", "widest range"]),
-        (0.0, math.inf, ["upper bound must be finite", "inf"]),
-        (0, 10**400, ["upper bound must be finite"]),
-        (-(10**400), 0, ["lower bound must be finite"]),
+        (1.0, 0.0, ["expected low <= high, got [1.0, 0.0]", "did you mean [0.0, 1.0]?"]),
+        (math.nan, 1.0, ["low must be finite", "nan"]),
+        (0.0, math.nan, ["high must be finite", "nan"]),
+        (-math.inf, 1.0, ["low must be finite", "-inf", "widest range"]),
+        (0.0, math.inf, ["high must be finite", "inf"]),
+        (0, 10**400, ["high must be finite"]),
+        (-(10**400), 0, ["low must be finite"]),
     ],
 )
-def test_bounds_that_make_no_sense(lower, upper, words):
+def test_bounds_that_make_no_sense(low, high, words):
     with pytest.raises(SpaceError) as error:
-        Float(lower, upper)
+        Float(low, high)
     for word in words:
         assert word in str(error.value)
 
 
 @pytest.mark.parametrize("bound", ["1", None, 1j, True, np.True_, [1.0], np.array([1.0]), object])
-@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("side", ["low", "high"])
 def test_bounds_that_are_no_numbers(bound, side):
-    with pytest.raises(TypeError, match=rf"{side} bound must be a number, got"):
-        Float(**({"lower": 0.0, "upper": 2.0} | {side: bound}))
+    with pytest.raises(TypeError, match=rf"{side} must be a number, got"):
+        Float(**({"low": 0.0, "high": 2.0} | {side: bound}))
 
 
-@pytest.mark.parametrize("lower", [0.0, -1.0, -0.0])
-def test_a_log_scale_needs_positive_bounds(lower):
-    with pytest.raises(SpaceError, match=r"needs lower > 0, got \[.*, 10.0\]; raise the lower bound or use log=False"):
-        Float(lower, 10, log=True)
+@pytest.mark.parametrize("low", [0.0, -1.0, -0.0])
+def test_a_log_scale_needs_positive_bounds(low):
+    with pytest.raises(SpaceError, match=r"requires low > 0, got \[.*, 10.0\]; increase low or use log=False"):
+        Float(low, 10, log=True)
 
 
 def test_values_are_checked():
@@ -215,7 +215,7 @@ def test_values_are_checked():
 
 @pytest.mark.parametrize("value", [-5.0000001, 10.1, math.nan, math.inf, 10**400, -(10**400)])
 def test_values_outside_are_refused(value):
-    with pytest.raises(SpaceError, match=r"coordinate 3 = .* is outside its bounds \[-5.0, 10.0\]; leave the point"):
+    with pytest.raises(SpaceError, match=r"coordinate 3 must be in \[-5.0, 10.0\], got .*; omit the point"):
         Float(-5, 10).check(value, "coordinate 3")
 
 
@@ -228,10 +228,10 @@ def test_values_that_are_no_numbers_are_refused(value):
 class TestSteps:
     def test_values_are_the_decimals_that_were_written(self):
         p = Float(0, 1, step=0.1)
-        assert [p.decode(p.place(k)) for k in range(p.cardinality)] == [k / 10 for k in range(11)]
+        assert [p.decode(p.encode_index(k)) for k in range(p.cardinality)] == [k / 10 for k in range(11)]
         assert [p.decode(u) for u in p.snap(np.linspace(0, 1, 12)[:-1, None] + 1e-9)] == [k / 10 for k in range(11)]
         p = Float(-0.3, 0.3, step=0.15)
-        assert [p.decode(p.place(k)) for k in range(p.cardinality)] == [-0.3, -0.15, 0.0, 0.15, 0.3]
+        assert [p.decode(p.encode_index(k)) for k in range(p.cardinality)] == [-0.3, -0.15, 0.0, 0.15, 0.3]
 
     def test_the_last_value_is_not_above_the_bound(self):
         p = Float(0, 1, step=0.3)
@@ -239,24 +239,24 @@ class TestSteps:
 
     @settings(deadline=None, derandomize=True, max_examples=300)
     @given(
-        lower=st.decimals(-1000, 1000, places=3),
+        low=st.decimals(-1000, 1000, places=3),
         step=st.decimals("0.001", 100, places=3),
         n=st.integers(2, 10_000),
         where=st.floats(0, 1),
     )
-    def test_round_trip(self, lower, step, n, where):
-        upper = float(lower + (n - 1) * step)
-        p = Float(float(lower), upper, step=float(step))
+    def test_round_trip(self, low, step, n, where):
+        high = float(low + (n - 1) * step)
+        p = Float(float(low), high, step=float(step))
         assert p.cardinality == n
         k = round(where * (n - 1))
         for number in (0, 1, k, n - 1):
-            x = p.decode(p.place(number))
-            assert x == float(lower + number * step)
+            x = p.decode(p.encode_index(number))
+            assert x == float(low + number * step)
             assert p.check(x, "x") == x
-            assert p.encode(x).tolist() == p.place(number).tolist()
-            assert p.check(float(lower) + number * float(step), "x") == x if number < n - 1 else True
+            assert p.encode(x).tolist() == p.encode_index(number).tolist()
+            assert p.check(float(low) + number * float(step), "x") == x if number < n - 1 else True
         x = p.decode(np.array([where]))
-        assert p.lower <= x <= p.upper
+        assert p.low <= x <= p.high
         assert p.decode(p.encode(x)) == x
 
     @settings(deadline=None, derandomize=True, max_examples=300)
@@ -266,13 +266,13 @@ class TestSteps:
         u=st.floats(0, 1),
     )
     def test_any_range(self, ends, n, u):
-        lower, upper = sorted(ends)
+        low, high = sorted(ends)
         try:
-            p = Float(lower, upper, step=(upper - lower) / n)
+            p = Float(low, high, step=(high - low) / n)
         except SpaceError:
             return
         x = p.decode(np.array([u]))
-        assert lower <= x <= upper
+        assert low <= x <= high
         assert p.decode(p.encode(x)) == x
         assert p.check(x, "x") == x
 
@@ -286,10 +286,10 @@ class TestSteps:
         p = Float(0, 1, step=0.1)
         assert p.check(0.1 + 0.2, "x") == 0.3
         with pytest.raises(
-            SpaceError, match=r"x = 0.26 is not one of 0.0, 0.1, ... in steps of 0.1; the nearest is 0.3"
+            SpaceError, match=r"x must be one of 0.0, 0.1, ... in steps of 0.1, got 0.26; the nearest value is 0.3"
         ):
             p.check(0.26, "x")
-        with pytest.raises(SpaceError, match="outside its bounds"):
+        with pytest.raises(SpaceError, match="x must be in"):
             p.check(1.1, "x")
 
     @pytest.mark.parametrize(
@@ -299,9 +299,12 @@ class TestSteps:
             ({"step": -0.1}, "step must be positive and finite, got -0.1"),
             ({"step": math.nan}, "step must be positive and finite, got nan"),
             ({"step": math.inf}, "step must be positive and finite, got inf"),
-            ({"step": 2}, "a step of 2.0 leaves one value of [0.5, 1.0]; make it smaller, or fix the parameter"),
-            ({"step": 1e-17}, "a step of 1e-17 is too fine for floats of [0.5, 1.0]; leave it out"),
-            ({"step": 0.1, "log": True}, "a logarithmic parameter takes no step, got step=0.1; use one of the two"),
+            (
+                {"step": 2},
+                "a step of 2.0 leaves only one value in [0.5, 1.0]; use a smaller step, or fix the parameter",
+            ),
+            ({"step": 1e-17}, "a step of 1e-17 is too small for floats in [0.5, 1.0]; omit it"),
+            ({"step": 0.1, "log": True}, "a logarithmic parameter cannot have a step, got step=0.1; omit one of them"),
         ],
     )
     def test_steps_that_make_no_sense(self, arguments, words):
@@ -317,11 +320,11 @@ class TestSteps:
 
 @pytest.mark.parametrize("p", [Float(2, 2), Float(2, 2, log=True), Float(2, 2, step=0.1), Float(-0.0, 0.0)])
 def test_equal_bounds_fix_the_value(p):
-    assert (p.width, p.cardinality) == (0, 1)
-    assert p.decode(p.encode(p.lower)) == p.decode(np.empty(0)) == p.lower
-    assert p.derivative(p.lower).shape == p.place(0).shape == (0,)
+    assert (p.n_coordinates, p.cardinality) == (0, 1)
+    assert p.decode(p.encode(p.low)) == p.decode(np.empty(0)) == p.low
+    assert p.derivative(p.low).shape == p.encode_index(0).shape == (0,)
     assert p.snap(np.empty((3, 0))).shape == (3, 0)
-    with pytest.raises(SpaceError, match="outside its bounds"):
+    with pytest.raises(SpaceError, match="x must be in"):
         p.check(2.5, "x")
 
 
@@ -329,6 +332,6 @@ def test_snap_is_encode_of_decode_to_the_last_bit():
     U = np.random.default_rng(0).random((200, 1))
     U[:4] = [[0.0], [1.0], [5e-324], [np.nextafter(1.0, 0.0)]]
     for log, ranges in ((False, RANGES), (True, LOG_RANGES)):
-        for lower, upper in ranges.values():
-            p = Float(lower, upper, log=log)
+        for low, high in ranges.values():
+            p = Float(low, high, log=log)
             np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])

@@ -42,10 +42,10 @@ def test_all_that_it_can_say(read):
         high = 64
         step = 16
         [kernel]
-        choices = ["linear", "rbf", "poly", true, 1, 1.0]
+        options = ["linear", "rbf", "poly", true, 1, 1.0]
         [size]
         type = "choice"
-        choices = ["s", "m", "l"]
+        options = ["s", "m", "l"]
         ordered = true
         [degree]
         type = "int"
@@ -80,44 +80,47 @@ def test_with_the_mark_that_some_editors_write(read):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 3", "parameter 'x' is 3; wanted a pair of bounds, [0.0, 1.0], or a table"),
-        ("x = [1.0]", "parameter 'x' is [1.0]; wanted a pair"),
-        ("x = ['a', 'b']", "parameter 'x' is ['a', 'b']; wanted a pair"),
-        ("x = [true, false]", "for options, choices = [...]"),
-        ("x = [2, 1]", "parameter 'x': bounds are reversed, got [2.0, 1.0]"),
-        ("x = [0, inf]", "parameter 'x': upper bound must be finite"),
-        ("x = {low = 0.0, hihg = 1}", "parameter 'x' has the unknown key 'hihg' (did you mean 'high'?)"),
-        ("x = {low = 0.0, upper = 1}", "parameter 'x' has the unknown key 'upper' (did you mean 'high'?)"),
+        ("x = 3", "parameter 'x': expected a pair of bounds, [0.0, 1.0], or a table"),
+        ("x = [1.0]", "and high = 1, got [1.0]"),
+        ("x = ['a', 'b']", "and high = 1, got ['a', 'b']"),
+        ("x = [true, false]", "for a list of options, use options = [...]"),
+        ("x = [2, 1]", "parameter 'x': expected low <= high, got [2.0, 1.0]; did you mean [1.0, 2.0]?"),
+        ("x = [0, inf]", "parameter 'x': high must be finite"),
+        ("x = {low = 0.0, hihg = 1}", "parameter 'x': unknown key 'hihg' (did you mean 'high'?)"),
+        ("x = {low = 0.0, upper = 1}", "parameter 'x': unknown key 'upper' (did you mean 'high'?)"),
         ("x = {low = 0.0, max = 1}", "(did you mean 'high'?)"),
-        ("x = {low = 0.0, q = 1}", "parameter 'x' has the unknown key 'q'; the keys are type, low"),
-        ("x = {low = 1, high = 2}", "parameter 'x' may be of more than one type; add the key 'type'"),
+        ("x = {low = 0.0, q = 1}", "parameter 'x': unknown key 'q'; the keys are type, "),
+        ("x = {low = 1, high = 2}", "parameter 'x': the type is ambiguous; add the key 'type'"),
         ("x = {}", "add the key 'type'"),
-        ("x = {type = 'real', low = 1, high = 2}", "parameter 'x', key 'type': wanted one of 'float', 'int', 'choice'"),
-        ("x = {type = ['int'], low = 1, high = 2}", "parameter 'x', key 'type': wanted one of"),
-        ("x = {type = 'float', low = 1}", "parameter 'x' has no key 'high', which type = \"float\" needs"),
-        ("x = {type = 'choice'}", "parameter 'x' has no key 'choices'"),
-        ("x = {choices = ['a'], low = 1}", "has the key 'low', which type = \"choice\" does not take"),
-        ("x = {choices = 'ab'}", "parameter 'x', key 'choices': wanted a list of options, [\"a\", \"b\"], got 'ab'"),
-        ("x = {choices = ['a', 'a']}", "parameter 'x': option 'a' is there twice"),
-        ("x = {choices = []}", "parameter 'x': there are no options"),
-        ("x = {type = 'float', low = '0', high = 1}", "parameter 'x', key 'low': wanted a number, got '0'"),
-        ("x = {type = 'float', low = true, high = 1}", "parameter 'x', key 'low': wanted a number, got True"),
-        ("x = {type = 'float', low = 0, high = 1, log = 1}", "parameter 'x', key 'log': wanted true or false, got 1"),
+        (
+            "x = {type = 'real', low = 1, high = 2}",
+            "parameter 'x', key 'type': expected one of 'choice', 'float', 'int'",
+        ),
+        ("x = {type = ['int'], low = 1, high = 2}", "parameter 'x', key 'type': expected one of"),
+        ("x = {type = 'float', low = 1}", "parameter 'x': missing key 'high', which type = \"float\" requires"),
+        ("x = {type = 'choice'}", "parameter 'x': missing key 'options'"),
+        ("x = {options = ['a'], low = 1}", "unexpected key 'low'; type = \"choice\" has the keys options, ordered"),
+        ("x = {options = 'ab'}", "parameter 'x', key 'options': expected a list, such as [\"a\", \"b\"], got 'ab'"),
+        ("x = {options = ['a', 'a']}", "parameter 'x': expected different options, got 'a'"),
+        ("x = {options = []}", "parameter 'x': expected at least one option"),
+        ("x = {type = 'float', low = '0', high = 1}", "parameter 'x': low must be a number, got '0'"),
+        ("x = {type = 'float', low = true, high = 1}", "parameter 'x': low must be a number, got True"),
+        ("x = {type = 'float', low = 0, high = 1, log = 1}", "parameter 'x', key 'log': expected true or false, got 1"),
         (
             "x = {type = 'float', low = 0, high = 1, log = true}",
-            "parameter 'x': a logarithmic parameter needs lower > 0",
+            "parameter 'x': a logarithmic parameter requires low > 0",
         ),
-        ("x = {type = 'int', low = 0.5, high = 1}", "parameter 'x': lower bound must be a whole number"),
-        ("x = {low = 0.0, high = 1, when = 'y'}", "parameter 'x', key 'when': wanted a table"),
-        ("x = {low = 0.0, high = 1, when = {}}", "parameter 'x', key 'when': when needs at least one condition"),
+        ("x = {type = 'int', low = 0.5, high = 1}", "parameter 'x': low must be an integer"),
+        ("x = {low = 0.0, high = 1, when = 'y'}", "parameter 'x', key 'when': expected a table"),
+        ("x = {low = 0.0, high = 1, when = {}}", "parameter 'x', key 'when': when() expects at least one condition"),
         (
             "x = {low = 0.0, high = 1, when = {y = 1}}",
             "parameter 'x' is active when y=1, but there is no parameter 'y'",
         ),
-        ("x = [0, 1]\nx = [0, 1]", "is no TOML file: Cannot overwrite a value (at"),
-        ("x = [0, 1", "is no TOML file"),
-        (b"\xff", "is no TOML file"),
-        ("", "the space is empty"),
+        ("x = [0, 1]\nx = [0, 1]", "is not a valid TOML file: Cannot overwrite a value (at"),
+        ("x = [0, 1", "is not a valid TOML file"),
+        (b"\xff", "is not a valid TOML file"),
+        ("", "expected at least one parameter"),
     ],
 )
 def test_errors_say_where(text, said, read, tmp_path):

@@ -27,11 +27,11 @@ def test_all_kinds_allow_the_same():
     for constraint in written.values():
         read = as_constraints(constraint, space)
         np.testing.assert_array_equal(read.allowed(POINTS), expected)
-        np.testing.assert_array_equal(np.all(read.margins(POINTS) <= 0, axis=1), expected)
+        np.testing.assert_array_equal(np.all(read.values(POINTS) <= 0, axis=1), expected)
         assert [read.allows(x) for x in X[:50]] == expected[:50].tolist()
     all_of_them = as_constraints(list(written.values()), space)
-    assert all_of_them.margins(POINTS).shape == (400, 7)
-    np.testing.assert_array_equal(all_of_them.flat, [False, False, False, False, True, False, False])
+    assert all_of_them.values(POINTS).shape == (400, 7)
+    np.testing.assert_array_equal(all_of_them.boolean, [False, False, False, False, True, False, False])
 
 
 def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
@@ -44,11 +44,11 @@ def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
     assert isinstance(seen[0]["a"], int)
 
 
-def test_sides_that_are_infinite_have_no_margins():
+def test_sides_that_are_infinite_have_no_values():
     read = as_constraints(LinearConstraint(np.eye(2), [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
-    assert read.margins(POINTS).shape == (400, 2)
+    assert read.values(POINTS).shape == (400, 2)
     read = as_constraints(NonlinearConstraint(lambda x: [x[0], x[1]], [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
-    assert read.margins(POINTS).shape == (400, 2)
+    assert read.values(POINTS).shape == (400, 2)
 
 
 def test_whole_numbers_may_lie_on_the_boundary():
@@ -77,7 +77,7 @@ def test_what_raises_or_is_not_a_number_is_not_allowed(bad):
     read = as_constraints(lambda x: x[0] - 1 if x[1] > 0 else bad(x), as_space(SQUARE))
     X = np.array([as_space(SQUARE).decode(p) for p in POINTS])
     np.testing.assert_array_equal(read.allowed(POINTS), (X[:, 1] > 0) & (X[:, 0] <= 1))
-    assert not np.any(np.isnan(read.margins(POINTS)))
+    assert not np.any(np.isnan(read.values(POINTS)))
 
 
 def test_a_constraint_cannot_change_the_point():
@@ -91,16 +91,16 @@ def test_a_constraint_cannot_change_the_point():
 
 
 CASES = {
-    "equality": (LinearConstraint([[1, 1]], 1, 1), SQUARE, dale.SpaceError, "equality.*take one parameter out"),
-    "crossed": (LinearConstraint([[1, 1]], 2, 1), SQUARE, dale.SpaceError, "wanted lb < ub"),
-    "columns": (LinearConstraint([[1, 1, 1]], 0, 1), SQUARE, dale.SpaceError, "wanted 2 columns"),
+    "equality": (LinearConstraint([[1, 1]], 1, 1), SQUARE, dale.SpaceError, "equality.*remove one parameter"),
+    "crossed": (LinearConstraint([[1, 1]], 2, 1), SQUARE, dale.SpaceError, "expected lb < ub"),
+    "columns": (LinearConstraint([[1, 1, 1]], 0, 1), SQUARE, dale.SpaceError, "expected 2 columns"),
     "choices": (
         LinearConstraint([[1, 1]], 0, 1),
         dale.Space(a=dale.Choice(["u", "v"]), b=(0, 1)),
         dale.SpaceError,
-        "'a' of the space is none; use a callable",
+        "the space has 'a', which is not numeric; use a callable",
     ),
-    "dictionary": ([{"type": "ineq", "fun": len}], SQUARE, TypeError, "turn the sign"),
+    "dictionary": ([{"type": "ineq", "fun": len}], SQUARE, TypeError, "opposite sign"),
     "number": (3, SQUARE, TypeError, "got 3"),
     "text": ("x0 < x1", SQUARE, TypeError, "got 'x0 < x1'"),
 }
@@ -120,8 +120,8 @@ def test_none_is_none():
 
 def test_as_many_numbers_at_every_point():
     read = as_constraints(lambda x: [x[0]] * (1 + int(x[1] > 0)), as_space(SQUARE))
-    with pytest.raises(dale.SpaceError, match=re.escape("as many at every point")):
-        read.margins(POINTS)
+    with pytest.raises(dale.SpaceError, match=re.escape("as many numbers from constraint 0 at every point")):
+        read.values(POINTS)
 
 
 def test_decoding_many_is_decoding_each():
@@ -129,5 +129,4 @@ def test_decoding_many_is_decoding_each():
         a=(-3.0, 7.7), c=dale.Float(1e-3, 1, log=True), b=dale.Int(2, 9), f=(2, 2), e=dale.Float(0, 1, step=0.1)
     )
     points = np.vstack([np.random.default_rng(2).random((50, 4)), np.zeros(4), np.ones(4)])
-    each = np.array([space.as_array(space.decode(p)) for p in points])
-    np.testing.assert_array_equal(space.decode_all(points), each)
+    assert space.decode_columns(points) == {name: [space.decode(p)[name] for p in points] for name in space.names}

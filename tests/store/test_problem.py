@@ -62,7 +62,7 @@ class TestAnotherProblem:
             ({"constraints": [lambda p: True]}, r"constraints is \[\] in the store and \[.*<lambda>\] here"),
             (
                 {"space": SPACE.parameters | {"a": dale.Float(0, 2)}},
-                "space.parameters.a.upper is 1.0 in the store and 2",
+                "space.parameters.a.high is 1.0 in the store and 2",
             ),
             ({"space": SPACE.parameters | {"a": dale.Float(0, 1, log=False, step=0.5)}}, "space.parameters.a.step"),
             (

@@ -196,7 +196,8 @@ class TestUnsupported:
 
     def test_parameters_that_are_no_numbers(self):
         class Wide:
-            width = 2
+            n_coordinates = 2
+            is_numeric = False
 
         space = as_space(BOUNDS)
         space.parameters["x0"] = Wide()

@@ -86,7 +86,7 @@ def _problem(opened: dale.Run) -> list[str]:
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
     lines.append(f"  seed        {opened.seed}")
     for i, name in enumerate(opened.space.names):
-        lines.append(f"  {'parameters' if i == 0 else '':<11} {name}: {opened.space.written(name)!r}")
+        lines.append(f"  {'parameters' if i == 0 else '':<11} {name}: {opened.space.declared(name)!r}")
     return lines
 
 

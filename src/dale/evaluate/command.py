@@ -13,9 +13,6 @@ from typing import Any
 from dale.errors import Retry
 from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, as_text, pieces, placeholders
 from dale.evaluate.program import Program, ProgramSpec
-from dale.space.choice import Choice
-from dale.space.float import Float
-from dale.space.parameter import Parameter
 from dale.space.space import Space
 
 BATCH_FILES = (".bat", ".cmd")  # Windows runs these in a shell, whatever their arguments contain
@@ -127,12 +124,13 @@ class Command:
         """Check that the program receives every parameter of a space, and that all values can be written as text."""
         used = list(placeholders(self.args))
         self._check_names(space)
+        examples = {n: [p.to_argument(value) for value in p.examples] for n, p in space.parameters.items()}
         for piece in used:
-            for value in _examples(1 if piece.name == TRIAL else space.parameters.get(piece.name or "")):
+            for value in [1] if piece.name == TRIAL else examples.get(piece.name or "", []):
                 _check_text(piece.name, value, piece.form)
         if any(piece.name == PARAMS for piece in used):
-            for name, parameter in space.parameters.items():
-                for value in _examples(parameter):
+            for name, values in examples.items():
+                for value in values:
                     _check_json(name, value)
 
     def _check_names(self, space: Space) -> None:
@@ -204,15 +202,6 @@ def _text(value: Any, what: str) -> str:
     if "\0" in text:
         raise ValueError(f"{what} must not contain a null character, got {value!r}")
     return text
-
-
-def _examples(parameter: Parameter | int | None) -> Sequence[Any]:
-    """Values to check as text: every option, or one number of the parameter's type."""
-    if isinstance(parameter, Choice):
-        return parameter.options
-    if parameter is None:
-        return ()
-    return (0.5,) if isinstance(parameter, Float) else (1,)
 
 
 def _check_text(name: str | None, value: Any, form: str) -> None:

@@ -37,7 +37,7 @@ from dale.evaluate.outcome import Outcome, TrialObjective
 from dale.evaluate.output import TAIL, file_stamp, last_number, tail, value_from_json
 from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, fill, placeholders
 from dale.evaluate.termination import GRACE, describe_exit
-from dale.space.int import Int
+from dale.space.parameter import Parameter
 from dale.space.space import Space
 
 EX_TEMPFAIL = 75  # of sysexits.h: a transient failure
@@ -70,7 +70,7 @@ class Program(TrialObjective):
 
     Attributes:
         spec: What to run.
-        integers: Names of the integer parameters, which a space without names passes as floats.
+        parameters: The parameters by name, which convert values to arguments; empty if the space is not known.
         logs: Directory for the directories of the evaluations; None for temporary ones.
         base: Directory that relative paths start at.
         environment: Environment variables of the program; None for those of the process.
@@ -79,7 +79,7 @@ class Program(TrialObjective):
     """
 
     spec: ProgramSpec
-    integers: frozenset[str]
+    parameters: Mapping[str, Parameter]
     logs: str | None
     base: str
     environment: Mapping[str, str] | None
@@ -92,10 +92,9 @@ class Program(TrialObjective):
 
         A fork server keeps the directory and the environment from when it was started.
         """
-        parameters = {} if space is None else space.parameters
         return cls(
             spec,
-            frozenset(name for name, parameter in parameters.items() if isinstance(parameter, Int)),
+            {} if space is None else space.parameters,
             None if logs is None else str(Path(logs).absolute()),
             str(Path.cwd()),
             None if own_session else dict(os.environ),
@@ -112,7 +111,8 @@ class Program(TrialObjective):
 
     def _evaluate(self, trial: int, params: Any, directory: Path) -> Outcome:
         spec = self.spec
-        values = {name: int(v) if name in self.integers else v for name, v in _by_name(params).items()}
+        values = _by_name(params)
+        values |= {name: p.to_argument(values[name]) for name, p in self.parameters.items() if name in values}
         own = {TRIAL: trial, FOLDER: str(directory), PARAMS: str(directory / PARAMS_FILE)}
         if any(piece.name == PARAMS for piece in placeholders(spec.args)):
             (directory / PARAMS_FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

@@ -1,63 +1,77 @@
-"""One of several options, which may be anything."""
+"""Categorical and ordinal parameters; the options may be any objects."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.grid import cell, middle, middles
-from dale.space.parameter import CanBeConditional
+from dale.space.grid import cell_index, snap_to_centers
+from dale.space.parameter import Parameter, parse_number, register_parameter
 
-APART = 0.5  # distance between two options in the cube
-LOW, HIGH = 0.5 - APART / math.sqrt(8), 0.5 + APART / math.sqrt(8)
+OPTION_DISTANCE = 0.5  # between two options in the unit cube
+LOW, HIGH = 0.5 - OPTION_DISTANCE / math.sqrt(8), 0.5 + OPTION_DISTANCE / math.sqrt(8)
 
 
+@register_parameter
 @dataclass(frozen=True, eq=False)
-class Choice(CanBeConditional):
-    """One of several options: ``Choice(["relu", "gelu", None])``; a single option is a fixed value.
+class Choice(Parameter):
+    """One of several options; a single option is a fixed value.
 
-    Without an order each option has a coordinate of its own: the option is where its coordinate is high and the others
-    low, and a point of the cube stands for the option with the largest coordinate, the first of equals. So no option
-    is nearer to one than to another. High and low are such that two options are half the side of the cube are_separated: to the
-    default method's first model, of length-scale 0.35, values at two options have a correlation of exp(-1.02) = 0.36,
-    so that what is learnt at one is a hint for the others, no more; and as the length-scale cools down, they part.
-    Two options, which have no order worth the name, share one coordinate, at 1/4 and 3/4: as far apart.
+    Unordered options have one coordinate each. An option is represented by a high value of its own coordinate and low
+    values of the others, and a point of the cube decodes to the option with the largest coordinate, the first if there
+    are several. So all options are equally far from each other. The distance between two options is half the side of
+    the cube: for the initial model of the default method, with length-scale 0.35, the correlation between the values at
+    two options is exp(-1.02) = 0.36. An observation of one option says something about the others, but not much, and
+    less as the length-scale decreases. Two options share one coordinate, at 1/4 and 3/4, which is the same distance.
 
-    With ``ordered=True`` the options stand side by side on one coordinate, as whole numbers do.
+    With ``ordered=True`` the options share one coordinate in their order, as integers do.
 
-    Options are told apart by type and value: 1, 1.0 and True are three, a number of NumPy's is the one of Python's that
-    it equals. They need not be hashable, and are handed to the objective as they are.
+    Options are distinguished by type and value: 1, 1.0 and True are three options, but a NumPy scalar is equal to the
+    Python number of the same value. Options need not be hashable. The objective receives them unchanged.
 
     Args:
-        options: What there is to choose from, each once.
-        ordered: Whether neighbours in the list are alike, as "small", "medium", "large" are.
+        options: The options, each listed once.
+        ordered: Whether neighbouring options are similar, as "small", "medium", "large" are.
+
+    Example:
+        ``dale.Choice(["relu", "gelu", None])``
     """
 
     options: tuple[Any, ...]
     ordered: bool = False
 
+    converters: ClassVar[Mapping[str, Callable[[Any], Parameter]]] = {
+        "optuna.distributions.CategoricalDistribution": lambda d: Choice(d.choices),
+        "ConfigSpace.CategoricalHyperparameter": lambda h: Choice(h.choices),
+        "ConfigSpace.OrdinalHyperparameter": lambda h: Choice(h.sequence, ordered=True),
+        "ConfigSpace.Constant": lambda h: Choice([h.value]),
+    }
+
     def __init__(self, options: Iterable[Any], ordered: bool = False) -> None:
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
-            raise TypeError(f"options must be a list, got {options!r}; wanted something like dale.Choice(['a', 'b'])")
+            raise TypeError(f"options must be a list, such as dale.Choice(['a', 'b']), got {options!r}")
         if isinstance(options, set | frozenset):
             raise TypeError(
-                f"options must stand in an order, got the set {options!r}; a set has another one in every process, "
-                "and the same seed would not give the same run: use a list"
+                f"options must be a list, got the set {options!r}; the order of a set differs between processes, "
+                "so runs with the same seed would differ"
             )
         if not isinstance(ordered, bool | np.bool_):
             raise TypeError(f"ordered must be True or False, got {ordered!r}; put all options into one list")
         object.__setattr__(self, "options", tuple(options))
         object.__setattr__(self, "ordered", bool(ordered))
         if not self.options:
-            raise SpaceError("there are no options; wanted at least one, such as dale.Choice(['a', 'b'])")
+            raise SpaceError("expected at least one option, such as dale.Choice(['a', 'b']), got none")
         for k, option in enumerate(self.options):
-            first = self.position(option)
+            first = self.index(option)
             if first != k:
-                raise SpaceError(f"option {option!r} is there twice, at {first} and {k}; leave one of them out")
+                raise SpaceError(
+                    f"expected different options, got {option!r} at positions {first} and {k}; remove one of them"
+                )
 
     @property
     def cardinality(self) -> int:
@@ -65,75 +79,93 @@ class Choice(CanBeConditional):
         return len(self.options)
 
     @property
-    def width(self) -> int:
-        """One coordinate for each option; one for all if they are ordered or two; none where there is one option."""
+    def n_coordinates(self) -> int:
+        """One for each option; one for all if they are ordered or two; none for a single option."""
         if self.cardinality == 1:
             return 0
-        return 1 if self._in_a_row else self.cardinality
-
-    @property
-    def continuous(self) -> bool:
-        """Options are apart from each other."""
-        return False
+        return 1 if self._on_one_axis else self.cardinality
 
     def has(self, value: Any) -> bool:
         """Whether a value is one of the options."""
-        return self.position(value) is not None
+        return self.index(value) is not None
 
     def check(self, value: Any, name: str) -> Any:
-        """The option that equals the value."""
-        k = self.position(value)
+        """Return the option that is equal to the value."""
+        k = self.index(value)
         if k is None:
-            raise SpaceError(f"{name} = {value!r} is none of its options {list(self.options)!r}; {self._hint(value)}")
+            raise SpaceError(f"{name} must be one of {list(self.options)!r}, got {value!r}; {self._suggestion(value)}")
         return self.options[k]
 
     def encode(self, value: Any) -> Vector:
-        """Option to its place."""
-        k = self.position(value)
-        if k is None:
-            raise SpaceError(f"{value!r} is none of the options {list(self.options)!r}; {self._hint(value)}")
-        return self.place(k)
+        """Coordinates of an option."""
+        return self.encode_index(self._index(value))
 
     def decode(self, coordinates: Vector) -> Any:
-        """Place to the option that it stands for."""
-        if self.width == 0:
+        """Option that the coordinates represent."""
+        if self.n_coordinates == 0:
             return self.options[0]
-        if self._in_a_row:
-            return self.options[cell(float(coordinates[0]), self.cardinality)]
+        if self._on_one_axis:
+            return self.options[cell_index(float(coordinates[0]), self.cardinality)]
         return self.options[int(np.argmax(coordinates))]
 
-    def place(self, k: int) -> Vector:
+    def encode_index(self, k: int) -> Vector:
         """Coordinates of option number k."""
-        if self._in_a_row:
-            return np.full(self.width, middle(k, self.cardinality))
-        return np.where(np.arange(self.width) == k, HIGH, LOW)
+        if self._on_one_axis:
+            return super().encode_index(k)
+        return np.where(np.arange(self.n_coordinates) == k, HIGH, LOW)
 
     def snap(self, coordinates: Matrix) -> Matrix:
-        """Coordinates (n, width) to those of the options they stand for."""
-        if self._in_a_row:
-            return middles(coordinates, self.cardinality)
-        chosen = np.argmax(coordinates, axis=1)[:, None]
-        return np.where(np.arange(self.width) == chosen, HIGH, LOW)
+        """Apply ``encode(decode(u))`` to each row."""
+        if self._on_one_axis:
+            return snap_to_centers(coordinates, self.cardinality)
+        largest = np.argmax(coordinates, axis=1)[:, None]
+        return np.where(np.arange(self.n_coordinates) == largest, HIGH, LOW)
 
-    def derivative(self, value: Any) -> Vector:
-        """NaN: nothing can be derived by an option."""
-        return np.full(self.width, np.nan)
+    def to_json(self, value: Any) -> int:
+        """Index of the option, so options may be any objects."""
+        return self._index(value)
+
+    def from_json(self, data: Any) -> Any:
+        """Option of an index."""
+        return self.options[data]
+
+    def parse(self, cell: Any) -> Any:
+        """The option that a cell equals, or has the text of, or equals as a number."""
+        if self.has(cell):
+            return cell
+        matches = [option for option in self.options if str(option) == str(cell)]
+        matches = matches or [option for option in self.options if str(option).strip() == str(cell)]
+        matches = matches or [option for option in self.options if _is_number(option) and option == parse_number(cell)]
+        if len(matches) > 1:
+            raise SpaceError(f"{cell!r} matches several options, {matches!r}; use a data frame or a list of mappings")
+        return matches[0] if matches else cell
 
     @property
-    def _in_a_row(self) -> bool:
-        return self.ordered or self.cardinality <= 2
+    def examples(self) -> tuple[Any, ...]:
+        """All options."""
+        return self.options
 
-    def position(self, value: Any) -> int | None:
-        """Number of the option that equals the value; one by one, for options need not be hashable."""
+    def index(self, value: Any) -> int | None:
+        """Index of the option that is equal to the value; None if there is none."""
         return next((k for k, option in enumerate(self.options) if _same(option, value)), None)
 
-    def _hint(self, value: Any) -> str:
-        """What to do about a value that is no option."""
-        alike = [o for o in self.options if not isinstance(o, np.ndarray) and str(o) == str(value)]
-        alike += [o for o in self.options if _equal(o, value)]
-        if alike:
-            return f"options are told apart by type: write {alike[0]!r}"
-        return "leave the point out or add the option"
+    def _index(self, value: Any) -> int:
+        k = self.index(value)
+        if k is None:
+            raise SpaceError(f"expected one of {list(self.options)!r}, got {value!r}; {self._suggestion(value)}")
+        return k
+
+    @property
+    def _on_one_axis(self) -> bool:
+        return self.ordered or self.cardinality <= 2
+
+    def _suggestion(self, value: Any) -> str:
+        """What to do about a value that is not an option."""
+        similar = [o for o in self.options if not isinstance(o, np.ndarray) and str(o) == str(value)]
+        similar += [o for o in self.options if _equal(o, value)]
+        if similar:
+            return f"options are distinguished by type: use {similar[0]!r}"
+        return "omit the point or add the option"
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -144,28 +176,32 @@ class Choice(CanBeConditional):
         )
 
     def __hash__(self) -> int:
-        return hash((self.ordered, tuple(type(_plain(option)) for option in self.options)))
+        return hash((self.ordered, tuple(type(_as_python(option)) for option in self.options)))
 
     def __repr__(self) -> str:
         return f"Choice({list(self.options)!r}{', ordered=True' if self.ordered else ''})"
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two options are one, by type and value."""
-    a, b = _plain(a), _plain(b)
+    """Whether two options are the same, by type and value."""
+    a, b = _as_python(a), _as_python(b)
     return a is b or (type(a) is type(b) and (_equal(a, b) or (isinstance(a, float) and a != a and b != b)))
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether a == b; arrays as a whole."""
+    """Whether a == b; for arrays, in all elements."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
     try:
         return bool(a == b)
-    except (TypeError, ValueError):  # containers of arrays have no truth
+    except (TypeError, ValueError):  # containers of arrays have no truth value
         return False
 
 
-def _plain(value: Any) -> Any:
-    """A scalar of NumPy's as Python's."""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _as_python(value: Any) -> Any:
+    """A NumPy scalar as a Python scalar."""
     return value.item() if isinstance(value, np.generic) else value

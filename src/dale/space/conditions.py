@@ -1,8 +1,8 @@
-"""When parameters are active: the conditions of a space, in order, and what they say about a point.
+"""The conditions of a space: which parameters are active at a point.
 
-An inactive parameter has no value, and the objective does not get it. In the cube its coordinates then rest in the
-middle, wherever the point came from, so that the models see what the objective sees: points that differ in inactive
-parameters only are one.
+An inactive parameter has no value, and the objective does not receive it. Its coordinates in the unit cube are always
+``INACTIVE``, so the models see what the objective sees: points that differ only in inactive parameters are the same
+point.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,36 +10,35 @@ from typing import Any
 
 from dale.errors import SpaceError
 from dale.space.choice import Choice
-from dale.space.parameter import Parameter, described
+from dale.space.parameter import Parameter, format_conditions
 
-REST = 0.5  # where the coordinates of inactive parameters stand
-Conditions = dict[str, dict[str, Choice]]  # of each conditional parameter: its parents, and the values they may have
-
-
-Written = Mapping[str, Sequence[tuple[str, Sequence[Any]]]]  # as they came from ``when``
+INACTIVE = 0.5  # coordinates of inactive parameters
+Conditions = dict[str, dict[str, Choice]]  # for each conditional parameter: its parents and their permitted values
 
 
-def checked(parameters: Mapping[str, Parameter], written: Written) -> Conditions:
-    """The conditions with values in their proper types, parents before children; an error if they make no sense."""
-    conditions = {}
-    for name, wanted in written.items():
-        for parent, _ in wanted:
+def check_conditions(
+    parameters: Mapping[str, Parameter], conditions: Mapping[str, Sequence[tuple[str, Sequence[Any]]]]
+) -> Conditions:
+    """Conditions as ``Parameter.when`` collects them, with checked values, sorted so that parents precede children."""
+    checked = {}
+    for name, required in conditions.items():
+        for parent, _ in required:
             if parent not in parameters:
                 raise SpaceError(
-                    f"parameter {name!r} is active when {described(wanted)}, but there is no parameter {parent!r}; "
-                    f"the space has {', '.join(map(repr, parameters))}"
+                    f"parameter {name!r} is active when {format_conditions(required)}, but there is no parameter "
+                    f"{parent!r}; the space has {', '.join(map(repr, parameters))}"
                 )
             if parameters[parent].cardinality is None:
                 raise SpaceError(
-                    f"parameter {name!r} cannot depend on {parent!r}, which has no end of values, got "
-                    f"{parameters[parent]!r}; wanted a Choice, an Int or a Float with steps"
+                    f"parameter {name!r} cannot depend on {parent!r}, which is continuous; expected a Choice, an Int "
+                    f"or a Float with a step, got {parameters[parent]!r}"
                 )
-        what = f"{name!r} is active when {described(wanted)}, but"
-        conditions[name] = {
-            parent: Choice([parameters[parent].check(value, f"{what} {parent!r}") for value in values])
-            for parent, values in wanted
+        context = f"parameter {name!r} is active when {format_conditions(required)}:"
+        checked[name] = {
+            parent: Choice([parameters[parent].check(value, f"{context} {parent!r}") for value in values])
+            for parent, values in required
         }
-    return {name: conditions[name] for name in _parents_first(conditions)}
+    return {name: checked[name] for name in _parents_first(checked)}
 
 
 def _parents_first(conditions: Conditions) -> list[str]:
@@ -47,8 +46,8 @@ def _parents_first(conditions: Conditions) -> list[str]:
 
     def visit(name: str, children: tuple[str, ...]) -> None:
         if name in children:
-            circle = " -> ".join((*children[children.index(name) :], name))
-            raise SpaceError(f"the conditions run in a circle, got {circle}; leave one of them out")
+            cycle = " -> ".join((*children[children.index(name) :], name))
+            raise SpaceError(f"the conditions form a cycle, {cycle}; remove one of them")
         if name not in order:
             for parent in conditions[name]:
                 if parent in conditions:
@@ -61,9 +60,9 @@ def _parents_first(conditions: Conditions) -> list[str]:
 
 
 def inactive(values: Mapping[str, Any], conditions: Conditions) -> Iterator[str]:
-    """Names of the parameters that the values of others switch off, parents before children."""
-    off: set[str] = set()
-    for name, wanted in conditions.items():
-        if any(parent in off or parent not in values or not may.has(values[parent]) for parent, may in wanted.items()):
-            off.add(name)
+    """Names of the parameters that are inactive given the values of their parents; parents precede children."""
+    found: set[str] = set()
+    for name, required in conditions.items():
+        if any(p in found or p not in values or not permitted.has(values[p]) for p, permitted in required.items()):
+            found.add(name)
             yield name

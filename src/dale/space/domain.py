@@ -63,7 +63,7 @@ class Domain:
             return cls(space)
         known = constraints
         allowed_set = AllowedSet.of(
-            known.allowed, known.margins, lambda: known.flat, space.dimension, lambda: known.trouble
+            known.allowed, known.values, lambda: known.boolean, space.dimension, lambda: known.last_error
         )
         return cls(space, known, allowed_set)
 
@@ -80,7 +80,7 @@ class Domain:
     @cached_property
     def n_parameters(self) -> int:
         """Number of parameters that vary; several options take a coordinate each."""
-        return sum(p.width > 0 for p in self.space.parameters.values())
+        return sum(p.n_coordinates > 0 for p in self.space.parameters.values())
 
     @cached_property
     def is_continuous(self) -> bool:
@@ -100,7 +100,7 @@ class Domain:
     @property
     def spacing(self) -> Vector:
         """Distance from one integer or step to the next, (d,); 0 where coordinates are continuous."""
-        return self.space.cells
+        return self.space.spacing
 
     def snap(self, X: Matrix) -> Matrix:
         """Points (m, d) as the objective sees them."""
@@ -162,7 +162,7 @@ class Domain:
         """A new point far from those seen (n, d); where floats leave no other, one of them."""
         n = self.space.cardinality
         if n is not None and n <= MAX_ENUMERATED:
-            left = [p for p in map(self.space.point, range(n)) if self.is_new(p, seen)]
+            left = [p for p in map(self.space.encode_index, range(n)) if self.is_new(p, seen)]
             if not left:
                 raise _exhausted("all points of the space that the constraints allow")
             return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
@@ -180,7 +180,7 @@ class Domain:
         first = int(rng.integers(min(n, 2**62)))
         # Of one more than were seen, one is new; constraints may rule it out.
         tries = len(seen) + 1 if self.allowed_set is None else min(n, len(seen) + MAX_SEARCHED)
-        row = (self.space.point((first + k) % n) for k in range(tries))
+        row = (self.space.encode_index((first + k) % n) for k in range(tries))
         new = next((p for p in row if self.is_new(p, seen)), None)
         if new is None:
             raise _exhausted("all points that the constraints allow, as far as they could be found,")

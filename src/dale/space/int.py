@@ -1,174 +1,178 @@
-"""A whole number on a linear or a logarithmic scale."""
+"""Integer parameters: linear or logarithmic."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
-from dale.space.grid import MOST, cell, middle, middles
-from dale.space.parameter import CanBeConditional
+from dale.space.grid import MAX_CELLS, cell_index, snap_to_centers
+from dale.space.parameter import Parameter, register_parameter
 
-LARGEST = 2**53  # beyond, a float64 cannot tell neighbours are_separated
-LARGEST_LOG = 2**44  # beyond, their places on a logarithmic scale could not be told are_separated
+MAX_INT = 2**53  # beyond, float64 does not distinguish neighbours
+MAX_LOG_INT = 2**44  # beyond, their coordinates on a logarithmic scale could coincide
 
 
+@register_parameter
 @dataclass(frozen=True)
-class Int(CanBeConditional):
-    """A whole number between ``lower`` and ``upper``, both allowed; equal ones fix it.
+class Int(Parameter):
+    """An integer between ``low`` and ``high``, both included; equal bounds fix it.
 
-    Linear: the side of the cube is cut into equal cells, and a value stands in the middle of its cell. With
-    ``log=True``: x is at u = log(x / a) / log(b / a) between a = lower - 1/2 and b = upper + 1/2, and its cell reaches
-    from x - 1/2 to x + 1/2 on that scale, so that small numbers have the wider cells, as on a ``Float`` with a
-    logarithmic scale.
+    The coordinate is divided into equal cells, and a value is represented by the center of its cell. With
+    ``log=True``, x is at u = log(x / a) / log(b / a) with a = low - 1/2 and b = high + 1/2, and its cell extends from
+    x - 1/2 to x + 1/2 on this scale, so smaller numbers have larger cells, as for a logarithmic ``Float``.
 
-    The objective gets an ``int``, or an array of floats in a space without names, as in SciPy. So a float without a
-    fraction, such as 3.0, is taken for the whole number that it is; 3.5 and True are refused.
+    The objective receives an ``int``; in a space without names, it receives an array of floats, as in SciPy. Therefore
+    a float with an integer value, such as 3.0, is accepted; 3.5 and True are not.
 
     Args:
-        lower: Smallest value.
-        upper: Largest value.
-        log: Whether the scale is logarithmic; needs ``lower >= 1``.
-        step: Distance between values, counted from ``lower``; not together with ``log``.
+        low: Smallest value.
+        high: Largest value.
+        log: Whether the scale is logarithmic; requires ``low >= 1``.
+        step: Distance between values, counted from ``low``; it cannot be combined with ``log``.
+
+    Example:
+        ``dale.Int(1, 12)``
     """
 
-    lower: int
-    upper: int
+    low: int
+    high: int
     log: bool = False
     step: int = 1
 
+    converters: ClassVar[Mapping[str, Callable[[Any], Parameter]]] = {
+        "optuna.distributions.IntDistribution": lambda d: Int(
+            d.low, d.high, log=d.log, step=1 if d.low == d.high else d.step
+        ),
+        "ConfigSpace.UniformIntegerHyperparameter": lambda h: Int(h.lower, h.upper, log=h.log),
+    }
+
     def __post_init__(self) -> None:
-        for name in ("lower", "upper", "step"):
-            what = "step" if name == "step" else f"{name} bound"
-            number = _whole(getattr(self, name), what)
-            if abs(number) > LARGEST:
-                raise SpaceError(f"{what} must be within 2**53 of zero, got {number!r}; use dale.Float and round")
+        for name in ("low", "high", "step"):
+            number = _as_int(getattr(self, name), name)
+            if abs(number) > MAX_INT:
+                raise SpaceError(f"{name} must be between -2**53 and 2**53, got {number!r}; use dale.Float and round")
             object.__setattr__(self, name, number)
-        if self.lower > self.upper:
+        if self.low > self.high:
             raise SpaceError(
-                f"bounds are reversed, got [{self.lower!r}, {self.upper!r}]; wanted lower < upper: "
-                f"[{self.upper!r}, {self.lower!r}]"
+                f"expected low <= high, got [{self.low!r}, {self.high!r}]; did you mean [{self.high!r}, {self.low!r}]?"
             )
         if self.step < 1:
             raise SpaceError(f"step must be at least 1, got {self.step!r}")
-        if self.step > self.upper - self.lower > 0:
+        if self.step > self.high - self.low > 0:
             raise SpaceError(
-                f"a step of {self.step!r} leaves one value of [{self.lower!r}, {self.upper!r}]; "
-                f"make it smaller, or fix the parameter with dale.Int({self.lower!r}, {self.lower!r})"
+                f"a step of {self.step!r} leaves only one value in [{self.low!r}, {self.high!r}]; "
+                f"use a smaller step, or fix the parameter with dale.Int({self.low!r}, {self.low!r})"
             )
-        if self.cardinality > MOST:
+        if self.cardinality > MAX_CELLS:
             raise SpaceError(
-                f"[{self.lower!r}, {self.upper!r}] holds {self.cardinality} whole numbers, wanted at most 2**50; "
+                f"expected at most 2**50 integers, got {self.cardinality} in [{self.low!r}, {self.high!r}]; "
                 "use dale.Float and round in the objective"
             )
         if self.log:
             self._check_log()
 
     def _check_log(self) -> None:
-        if self.lower < 1:
+        if self.low < 1:
             raise SpaceError(
-                f"a logarithmic parameter needs lower >= 1, got [{self.lower!r}, {self.upper!r}]; "
-                "raise the lower bound or use log=False"
+                f"a logarithmic parameter requires low >= 1, got [{self.low!r}, {self.high!r}]; "
+                "increase low or use log=False"
             )
-        if self.upper > LARGEST_LOG:
+        if self.high > MAX_LOG_INT:
             raise SpaceError(
-                f"a logarithmic parameter needs upper <= 2**44, got {self.upper!r}; "
+                f"a logarithmic parameter requires high <= 2**44, got {self.high!r}; "
                 "use dale.Float(..., log=True) and round in the objective"
             )
         if self.step != 1:
-            raise SpaceError(f"a logarithmic parameter takes no step, got step={self.step!r}; use one of the two")
+            raise SpaceError(f"a logarithmic parameter cannot have a step, got step={self.step!r}; omit one of them")
 
     @property
     def cardinality(self) -> int:
         """Number of values."""
-        return (self.upper - self.lower) // self.step + 1
+        return (self.high - self.low) // self.step + 1
 
     @property
-    def width(self) -> int:
-        """One coordinate, or none where there is one value."""
+    def n_coordinates(self) -> int:
+        """One, or none if there is only one value."""
         return 0 if self.cardinality == 1 else 1
 
     @property
-    def continuous(self) -> bool:
-        """Values are apart from each other."""
-        return False
-
-    @property
-    def ordered(self) -> bool:
-        """Values stand in an order."""
+    def is_numeric(self) -> bool:
+        """True."""
         return True
 
     def check(self, value: Any, name: str) -> int:
-        """The value as an int that is one of the values."""
-        number = _whole(value, name)
-        if not self.lower <= number <= self.upper:
+        """Return the value as an int that is one of the values."""
+        number = _as_int(value, name)
+        if not self.low <= number <= self.high:
             raise SpaceError(
-                f"{name} = {number!r} is outside its bounds [{self.lower!r}, {self.upper!r}]; "
-                "leave the point out or make the space wider"
+                f"{name} must be in [{self.low!r}, {self.high!r}], got {number!r}; omit the point or use wider bounds"
             )
-        beyond = (number - self.lower) % self.step
-        if beyond:
+        remainder = (number - self.low) % self.step
+        if remainder:
             raise SpaceError(
-                f"{name} = {number!r} is not one of {self.lower!r}, {self.lower + self.step!r}, ...; "
-                f"the nearest below is {number - beyond!r}: leave the point out or use a smaller step"
+                f"{name} must be one of {self.low!r}, {self.low + self.step!r}, ..., got {number!r}; "
+                f"the next lower value is {number - remainder!r}: omit the point or use a smaller step"
             )
         return number
 
     def encode(self, value: Any) -> Vector:
-        """Value to its place in [0, 1]."""
-        return self.place((value - self.lower) // self.step)
+        """Coordinate of a value."""
+        return self.encode_index((value - self.low) // self.step)
 
     def decode(self, coordinates: Vector) -> int:
-        """Place in [0, 1] to the value whose cell it lies in."""
-        if self.width == 0:
-            return self.lower
+        """Value whose cell contains the coordinate."""
+        if self.n_coordinates == 0:
+            return self.low
         u = float(coordinates[0])
         if not self.log:
-            return self._value(cell(u, self.cardinality))
-        x = (self.lower - 0.5) * math.exp(min(max(u, 0.0), 1.0) * self._log_range)
-        return min(max(math.floor(x + 0.5), self.lower), self.upper)
+            return self.low + cell_index(u, self.cardinality) * self.step
+        x = (self.low - 0.5) * math.exp(min(max(u, 0.0), 1.0) * self._log_range)
+        return min(max(math.floor(x + 0.5), self.low), self.high)
 
-    def place(self, k: int) -> Vector:
-        """Coordinates of value number k."""
-        if self.width == 0:
-            return np.empty(0)
-        if self.log:
-            return np.array([math.log((self.lower + k) / (self.lower - 0.5)) / self._log_range])
-        return np.array([middle(k, self.cardinality)])
+    def encode_index(self, k: int) -> Vector:
+        """Coordinate of value number k."""
+        if self.log and self.n_coordinates:
+            return np.array([math.log((self.low + k) / (self.low - 0.5)) / self._log_range])
+        return super().encode_index(k)
 
     def snap(self, coordinates: Matrix) -> Matrix:
-        """Coordinates (n, width) to those of the values they stand for."""
-        if self.log and self.width:
-            return np.array([self.encode(self.decode(u)) for u in coordinates]).reshape(coordinates.shape)
-        return middles(coordinates, self.cardinality)
+        """Apply ``encode(decode(u))`` to each row."""
+        return super().snap(coordinates) if self.log else snap_to_centers(coordinates, self.cardinality)
 
     def derivative(self, value: Any) -> Vector:
-        """du/dx at a value, of the scale that the cells lie on."""
+        """du/dx at a value, on the scale of the cells."""
         if self.log:
-            return np.full(self.width, 1 / value / self._log_range)
-        return np.full(self.width, 1 / (self.step * self.cardinality))
+            return np.full(self.n_coordinates, 1 / value / self._log_range)
+        return np.full(self.n_coordinates, 1 / (self.step * self.cardinality))
 
-    def _value(self, k: int) -> int:
-        return self.lower + k * self.step
+    def to_json(self, value: Any) -> int:
+        """The value as an int; in a space without names it is a float."""
+        return int(value)
+
+    def to_argument(self, value: Any) -> int:
+        """The value as an int; in a space without names it is a float."""
+        return int(value)
 
     @property
     def _log_range(self) -> float:
-        return math.log((self.upper + 0.5) / (self.lower - 0.5))
+        return math.log((self.high + 0.5) / (self.low - 0.5))
 
 
-def _whole(number: Any, what: str) -> int:
-    """The number as an int, if it is one real number without a fraction."""
+def _as_int(number: Any, name: str) -> int:
+    """The number as an int, if it is a real number with an integer value."""
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number.item()
     if isinstance(number, bool | np.bool_) or not isinstance(number, Real):
-        raise TypeError(f"{what} must be a whole number, got {number!r}")
+        raise TypeError(f"{name} must be an integer, got {number!r}")
     try:
-        whole: Any = math.floor(number)
+        floor: Any = math.floor(number)
     except (OverflowError, ValueError):  # infinite, NaN
-        whole = None
-    if whole != number:
-        raise SpaceError(f"{what} must be a whole number, got {number!r}; round it, or use dale.Float")
-    return int(whole)
+        floor = None
+    if floor != number:
+        raise SpaceError(f"{name} must be an integer, got {number!r}; round it, or use dale.Float")
+    return int(floor)

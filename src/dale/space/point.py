@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Points as the user sees them: an array, or a read-only mapping of names to values; and their text in messages."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ import numpy as np
 
 from dale._arrays import Vector
 
-MOST_SHOWN = 1000  # letters of a value in a message
-Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in one with names
+MAX_REPR = 1000  # characters of a value in a message
+Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in a space with names
 
 
 class FrozenParams(dict[str, Any]):
-    """Parameters by name that cannot be changed, for they are part of the history; copy them with ``dict(params)``."""
+    """Read-only parameters by name, because they are part of the history; ``dict(params)`` makes a copy."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "the parameters of a trial are part of the history and cannot be changed; copy them with dict()"
-        )
+        raise TypeError("the parameters of a trial are read-only; make a copy with dict(params)")
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
 
@@ -28,20 +26,20 @@ class FrozenParams(dict[str, Any]):
 
 
 def short_repr(value: Any) -> str:
-    """What an objective returned, as messages show it: cut where it is long, by its type where it cannot say."""
+    """``repr`` of any object for a message: shortened if it is long, the type if ``repr`` fails."""
     try:
         text = repr(value)
-    except Exception:  # its own code
-        return f"<{type(value).__name__} that cannot be shown>"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    except Exception:  # raised by the user's class
+        return f"<{type(value).__name__}, whose repr failed>"
+    return text if len(text) <= MAX_REPR else f"{text[:MAX_REPR]}..."
 
 
 def format_point(params: Params) -> str:
-    """A point as a person writes it: ``a=1.5, b=0.2`` or ``(1.5, 0.2)``."""
+    """A point as short text: ``a=1.5, b=0.2`` or ``(1.5, 0.2)``."""
     if isinstance(params, np.ndarray):
-        return "(" + ", ".join(map(_describe, params)) + ")"
-    return ", ".join(f"{name}={_describe(v)}" for name, v in params.items())
+        return "(" + ", ".join(map(_format, params)) + ")"
+    return ", ".join(f"{name}={_format(v)}" for name, v in params.items())
 
 
-def _describe(value: Any) -> str:
+def _format(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,6 +1,6 @@
-"""Parameters from a TOML file: what ``dale.Space(...)`` says in Python, for those who write none.
+"""Parameters from a TOML file, for users who do not write Python. The keys are the arguments of the classes.
 
-rate = [0.0, 1.0]                      a pair is a Float, as everywhere
+rate = [0.0, 1.0]                      a pair of bounds is a Float, as everywhere
 
 [layers]
 type = "int"
@@ -8,7 +8,7 @@ low = 1
 high = 12
 
 [kernel]
-choices = ["linear", "poly"]
+options = ["linear", "poly"]
 
 [degree]
 type = "int"
@@ -23,112 +23,104 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
+from inspect import Parameter as Argument
+from inspect import signature
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from dale.errors import SpaceError
-from dale.space.choice import Choice
-from dale.space.float import Float
-from dale.space.int import Int
-from dale.space.parameter import Conditional, Parameter
+from dale.space.parameter import PARAMETER_TYPES, Conditional, Parameter
 
-TYPES = {  # which keys a parameter of each type has, and which of them it needs
-    "float": (("low", "high", "log", "step"), ("low", "high")),
-    "int": (("low", "high", "log", "step"), ("low", "high")),
-    "choice": (("choices", "ordered"), ("choices",)),
-}
-KEYS = ("type", "low", "high", "log", "step", "choices", "ordered", "when")
-ELSEWHERE = {  # what others call them
-    "lower": "low", "min": "low", "upper": "high", "max": "high", "options": "choices", "values": "choices",
-    "scale": "log", "kind": "type",
+SYNONYMS = {  # keys of other libraries
+    "lower": "low", "min": "low", "upper": "high", "max": "high", "values": "options", "scale": "log", "kind": "type",
 }  # fmt: skip
-EXAMPLE = 'wanted a pair of bounds, [0.0, 1.0], or a table with type = "float", low = 0 and high = 1'
+EXPECTED = 'expected a pair of bounds, [0.0, 1.0], or a table with type = "float", low = 0 and high = 1'
 
 
 def parameters_of(path: str | os.PathLike[str]) -> dict[str, Parameter | Conditional]:
-    """The parameters that a file describes, by name and in its order."""
+    """The parameters that a file describes, by name, in its order."""
     try:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except ValueError as error:
-        raise SpaceError(f"{os.fspath(path)} is no TOML file: {error}") from None
-    return {name: _parameter(written, f"{os.fspath(path)}: parameter {name!r}") for name, written in tables.items()}
+        raise SpaceError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
+    return {name: _parameter(value, f"{os.fspath(path)}: parameter {name!r}") for name, value in tables.items()}
 
 
-def _parameter(written: Any, where: str) -> Parameter | Conditional:
-    if isinstance(written, list):
-        return _pair(written, where)
-    if not isinstance(written, Mapping):
-        raise SpaceError(f"{where} is {written!r}; {EXAMPLE}; for a fixed value, choices = [{written!r}]")
-    for key in written:
-        if key not in KEYS:
-            raise SpaceError(f"{where} has the unknown key {key!r}{_meant(key)}; the keys are {', '.join(KEYS)}")
-    kind = _type(written, where)
-    known, needed = TYPES[kind]
-    for key in written:
-        if key not in (*known, "type", "when"):
-            raise SpaceError(f'{where} has the key {key!r}, which type = "{kind}" does not take: {", ".join(known)}')
-    for key in needed:
-        if key not in written:
-            raise SpaceError(f'{where} has no key {key!r}, which type = "{kind}" needs')
-    settings = {key: _checked(key, value, where) for key, value in written.items() if key not in ("type", "when")}
-    parameter = _made(kind, settings, where)
-    if "when" not in written:
+def _parameter(value: Any, where: str) -> Parameter | Conditional:
+    if isinstance(value, list):
+        return _pair(value, where)
+    if not isinstance(value, Mapping):
+        raise SpaceError(f"{where}: {EXPECTED}, got {value!r}; for a fixed value, use options = [{value!r}]")
+    table = dict(value)
+    if "choices" in table:  # the earlier name
+        if "options" in table:
+            raise SpaceError(f"{where}: expected the key 'options' only, got 'choices' too; remove it")
+        table["options"] = table.pop("choices")
+    _check_keys(table, where)
+    kind = _type(table, where)
+    arguments = signature(_types()[kind]).parameters
+    for key in table:
+        if key not in (*arguments, "type", "when"):
+            raise SpaceError(f'{where}: unexpected key {key!r}; type = "{kind}" has the keys {", ".join(arguments)}')
+    for key, argument in arguments.items():
+        if argument.default is Argument.empty and key not in table:
+            raise SpaceError(f'{where}: missing key {key!r}, which type = "{kind}" requires')
+    parameter = _make(kind, {key: table[key] for key in table if key not in ("type", "when")}, where)
+    if "when" not in table:
         return parameter
     try:
-        return Conditional.of(parameter, _checked("when", written["when"], where))
+        return Conditional.of(parameter, table["when"])
     except (SpaceError, TypeError) as error:
         raise SpaceError(f"{where}, key 'when': {error}") from None
 
 
-def _pair(written: list[Any], where: str) -> Parameter:
-    if len(written) != 2 or not all(_is_number(bound) for bound in written):
-        raise SpaceError(f"{where} is {written!r}; {EXAMPLE}; for options, choices = [...]")
-    return _made("float", {"low": written[0], "high": written[1]}, where)
+def _types() -> dict[str, type[Any]]:
+    return {name.lower(): parameter_type for name, parameter_type in PARAMETER_TYPES.items()}
 
 
-def _type(written: Mapping[str, Any], where: str) -> str:
-    """The type as it is written, or the only one that it can be."""
-    if "type" in written:
-        kind = written["type"]
-        if not isinstance(kind, str) or kind not in TYPES:
-            raise SpaceError(f"{where}, key 'type': wanted one of {', '.join(map(repr, TYPES))}, got {kind!r}")
-        return kind
-    if "choices" in written:
-        return "choice"
-    if any(isinstance(written.get(key), float) for key in ("low", "high", "step")):
-        return "float"
-    raise SpaceError(f"{where} may be of more than one type; add the key 'type': {', '.join(map(repr, TYPES))}")
-
-
-def _checked(key: str, value: Any, where: str) -> Any:
-    wanted = {
-        "log": (isinstance(value, bool), "true or false"),
-        "ordered": (isinstance(value, bool), "true or false"),
-        "choices": (isinstance(value, list), 'a list of options, ["a", "b"]'),
-        "when": (isinstance(value, Mapping), 'a table of other parameters and their values, {kernel = "poly"}'),
+def _check_keys(table: Mapping[str, Any], where: str) -> None:
+    """Check that all keys are known, and that those that several types share have values of the right type."""
+    known = dict.fromkeys(["type", *(key for t in _types().values() for key in signature(t).parameters), "when"])
+    expected = {
+        "log": (bool, "true or false"),
+        "ordered": (bool, "true or false"),
+        "options": (list, 'a list, such as ["a", "b"]'),
+        "when": (Mapping, 'a table of other parameters and their values, such as {kernel = "poly"}'),
     }
-    fine, what = wanted.get(key, (_is_number(value), "a number"))
-    if not fine:
-        raise SpaceError(f"{where}, key {key!r}: wanted {what}, got {value!r}")
-    return value
+    for key, value in table.items():
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            meant = SYNONYMS.get(key.lower(), close[0] if close else None)
+            hint = "" if meant is None else f" (did you mean {meant!r}?)"
+            raise SpaceError(f"{where}: unknown key {key!r}{hint}; the keys are {', '.join(known)}")
+        if key in expected and not isinstance(value, expected[key][0]):
+            raise SpaceError(f"{where}, key {key!r}: expected {expected[key][1]}, got {value!r}")
 
 
-def _made(kind: str, settings: Mapping[str, Any], where: str) -> Parameter:
+def _pair(value: list[Any], where: str) -> Parameter:
+    if len(value) != 2 or not all(isinstance(bound, Real) and not isinstance(bound, bool) for bound in value):
+        raise SpaceError(f"{where}: {EXPECTED}, got {value!r}; for a list of options, use options = [...]")
+    return _make("float", {"low": value[0], "high": value[1]}, where)
+
+
+def _type(table: Mapping[str, Any], where: str) -> str:
+    """The type as it is written, or the one that the keys imply."""
+    if "type" in table:
+        kind = table["type"]
+        if not isinstance(kind, str) or kind not in _types():
+            raise SpaceError(f"{where}, key 'type': expected one of {', '.join(map(repr, _types()))}, got {kind!r}")
+        return kind
+    if "options" in table:
+        return "choice"
+    if any(isinstance(table.get(key), float) for key in ("low", "high", "step")):
+        return "float"
+    raise SpaceError(f"{where}: the type is ambiguous; add the key 'type': {', '.join(map(repr, _types()))}")
+
+
+def _make(kind: str, settings: Mapping[str, Any], where: str) -> Parameter:
     try:
-        if kind == "choice":
-            return Choice(settings["choices"], ordered=settings.get("ordered", False))
-        more = {key: settings[key] for key in ("log", "step") if key in settings}
-        return (Float if kind == "float" else Int)(settings["low"], settings["high"], **more)
+        parameter: Parameter = _types()[kind](**settings)
     except (SpaceError, TypeError) as error:
         raise SpaceError(f"{where}: {error}") from None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _meant(key: str) -> str:
-    close = difflib.get_close_matches(key, KEYS, n=1)
-    meant = ELSEWHERE.get(key.lower(), close[0] if close else None)
-    return "" if meant is None else f" (did you mean {meant!r}?)"
+    return parameter

@@ -18,9 +18,6 @@ from dale._arrays import frozen
 from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.trial import Trial, TrialState
-from dale.space.choice import Choice
-from dale.space.float import Float
-from dale.space.int import Int
 from dale.space.point import Params
 from dale.space.space import Space
 from dale.store.codec import is_whole, plain, restored
@@ -103,7 +100,7 @@ def replay(history: History, events: Iterable[Event], space: Space) -> History:
 def params_data(params: Params, space: Space) -> dict[str, Any]:
     """A point of the user's as plain data, by name."""
     named = params if isinstance(params, Mapping) else dict(zip(space.names, params, strict=True))
-    return {name: _value_data(value, space.parameters[name]) for name, value in named.items()}
+    return {name: plain(space.parameters[name].to_json(value)) for name, value in named.items()}
 
 
 def params_from(data: Mapping[str, Any], point: np.ndarray, space: Space) -> Params:
@@ -113,10 +110,8 @@ def params_from(data: Mapping[str, Any], point: np.ndarray, space: Space) -> Par
         if name not in data:
             continue
         parameter, value = space.parameters[name], data[name]
-        if isinstance(parameter, Choice):
-            values[name] = parameter.options[value]
-        elif isinstance(parameter, Float | Int) or is_whole(value):
-            values[name] = restored(value)
+        if is_whole(value):
+            values[name] = parameter.from_json(restored(value))
         else:
             decoded = space.decode(point)
             values[name] = decoded[name] if isinstance(decoded, Mapping) else decoded[space.names.index(name)]
@@ -162,14 +157,6 @@ def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number_of(event: Event) -> int:
     return -1 if event.trial is None else event.trial
-
-
-def _value_data(value: Any, parameter: Any) -> Any:
-    if isinstance(parameter, Choice):
-        return parameter.position(value)
-    if isinstance(parameter, Int):
-        return int(value)
-    return float(value) if isinstance(parameter, Float) else plain(value)
 
 
 def _data(value: Any) -> Any:

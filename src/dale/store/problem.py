@@ -7,24 +7,19 @@ are kept, to be compared and shown, and never to be run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale.errors import StoreError
 from dale.methods.base import Method
-from dale.space.choice import Choice
-from dale.space.float import Float
-from dale.space.int import Int
-from dale.space.parameter import Parameter
+from dale.space.parameter import PARAMETER_TYPES, Parameter
 from dale.space.space import Space
-from dale.store.codec import as_json, described, plain, restored
+from dale.store.codec import as_json, described, is_whole, plain, restored
 
 MOST_SHOWN = 5  # differences that an error lists
 NOT_THERE = object()
-
-KINDS: dict[str, Callable[..., Parameter]] = {"Float": Float, "Int": Int}
 
 
 def problem_of(
@@ -87,8 +82,11 @@ def space_data(space: Space) -> dict[str, Any]:
         "named": space.named,
         "parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()},
         "conditions": {
-            name: [[parent, [plain(value) for value in may.options]] for parent, may in sorted(wanted.items())]
-            for name, wanted in sorted(space.conditions.items())
+            name: [
+                [parent, [_condition_value(space.parameters[parent], value) for value in permitted.options]]
+                for parent, permitted in sorted(required.items())
+            ]
+            for name, required in sorted(space.conditions.items())
         },
     }
 
@@ -100,54 +98,54 @@ def space_from(data: Mapping[str, Any]) -> Space:
         return Space.from_pairs(list(parameters.values()))
     conditions = data["conditions"]
     written: dict[str, Any] = {
-        name: _conditional(parameter, conditions[name], parameters, data["parameters"])
-        if name in conditions
-        else parameter
+        name: _conditional(parameter, conditions[name], parameters) if name in conditions else parameter
         for name, parameter in parameters.items()
     }
     return Space(written)
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    if type(parameter) in (Float, Int):
-        return {"kind": type(parameter).__name__, **_fields(parameter, "lower", "upper", "log", "step")}
-    if type(parameter) is Choice:
-        return {
-            "kind": "Choice",
-            "options": [plain(option) for option in parameter.options],
-            "ordered": parameter.ordered,
-        }
-    return {"kind": plain(parameter)}
+    kind = type(parameter).__name__
+    if PARAMETER_TYPES.get(kind) is not type(parameter):
+        return {"kind": plain(parameter)}
+    return {"kind": kind, **{name: _setting(value) for name, value in parameter.settings.items()}}
+
+
+def _setting(value: Any) -> Any:
+    return [plain(v) for v in value] if isinstance(value, list | tuple) else plain(value)
 
 
 def _parameter_from(name: str, data: Mapping[str, Any]) -> Parameter:
     kind = data["kind"]
-    if kind == "Choice":
-        return Choice([restored(option, k) for k, option in enumerate(data["options"])], ordered=data["ordered"])
-    if kind in ("Float", "Int"):
-        return KINDS[kind](data["lower"], data["upper"], log=data["log"], step=data["step"])
-    raise StoreError(
-        f"parameter {name!r} is of a kind of its own, {described(kind)}, which no file can hold; open the run with the "
-        "space that it was made with: dale.open(path, space)"
-    )
+    if not isinstance(kind, str) or kind not in PARAMETER_TYPES:
+        raise StoreError(
+            f"parameter {name!r} has a type that is not registered, {described(kind)}; import the module that defines "
+            "it, or open the run with its space: dale.open(path, space)"
+        )
+    settings = {key: _setting_from(value) for key, value in data.items() if key != "kind"}
+    parameter: Parameter = PARAMETER_TYPES[kind](**settings)
+    return parameter
 
 
-def _conditional(
-    parameter: Any, wanted: Sequence[Any], parameters: Mapping[str, Parameter], data: Mapping[str, Any]
-) -> Any:
-    """A conditional parameter; the values of its parents are the very ones that those have."""
-    values = {parent: [_value_of(parameters[parent], data[parent], value) for value in may] for parent, may in wanted}
-    return parameter.when(values)
+def _setting_from(data: Any) -> Any:
+    return [restored(v, k) for k, v in enumerate(data)] if isinstance(data, list) else restored(data)
 
 
-def _value_of(parent: Parameter, data: Mapping[str, Any], value: Any) -> Any:
-    if not isinstance(parent, Choice):
-        return restored(value)
-    return parent.options[[as_json(option) for option in data["options"]].index(as_json(value))]  # 1 is not 1.0
+def _condition_value(parent: Parameter, value: Any) -> Any:
+    """A value of a parent: the value itself if JSON can hold it, else what the parent stores for it."""
+    data = plain(value)
+    return data if is_whole(data) else {"json": plain(parent.to_json(value))}
 
 
-def _fields(parameter: Any, *names: str) -> dict[str, Any]:
-    return {name: plain(getattr(parameter, name)) for name in names}
+def _conditional(parameter: Any, required: Sequence[Any], parameters: Mapping[str, Parameter]) -> Any:
+    """A conditional parameter; the values of its parents are the same objects as the values of the parents."""
+    return parameter.when({p: [_condition_value_from(parameters[p], v) for v in values] for p, values in required})
+
+
+def _condition_value_from(parent: Parameter, data: Any) -> Any:
+    if isinstance(data, Mapping) and "json" in data:
+        return parent.from_json(restored(data["json"]))
+    return restored(data)
 
 
 def _settings(value: Any) -> Any:

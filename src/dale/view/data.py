@@ -12,7 +12,6 @@ from dale.history.history import History
 from dale.history.reason import Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
-from dale.space.choice import Choice
 from dale.space.point import Params
 from dale.space.space import Space
 from dale.view.surrogate import PlotSurrogate
@@ -233,10 +232,9 @@ def axis_of(space: Space, name: str, grid_points: int = GRID_POINTS) -> Axis:
     parameter = space.parameters[name]
     if name in space.conditions:
         raise TypeError(f"expected parameters without conditions, got the conditional {name!r}; it cannot be plotted")
-    if parameter.width != 1 or isinstance(parameter, Choice):
+    if parameter.n_coordinates == 0 or not parameter.is_numeric:
         raise TypeError(f"expected numeric parameters, got {name!r} = {parameter!r}; it cannot be plotted")
-    values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, grid_points)]
-    return Axis(name, np.unique(np.array(values, dtype=float)), bool(getattr(parameter, "log", False)))
+    return Axis(name, parameter.axis(grid_points), parameter.log)
 
 
 def params_of(space: Space, values: Sequence[float] | Vector) -> Params:

@@ -104,9 +104,9 @@ def distributions(space: Space) -> dict[str, Any]:
         if isinstance(p, Choice):
             found[name] = CategoricalDistribution(list(p.options))
         elif isinstance(p, Int):
-            found[name] = IntDistribution(p.lower, p.upper, log=p.log, step=p.step)
+            found[name] = IntDistribution(p.low, p.high, log=p.log, step=p.step)
         elif isinstance(p, Float):
-            found[name] = FloatDistribution(p.lower, p.upper, log=p.log, step=p.step)
+            found[name] = FloatDistribution(p.low, p.high, log=p.log, step=p.step)
     return found
 
 
