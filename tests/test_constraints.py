@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
+from dale.history.snapshot import Cache
 from dale.history.trial import TrialState
 from dale.view.summary import summary
 
@@ -173,7 +174,7 @@ class TestEarlierData:
     def test_without_them_it_is_refused_where_others_have_them(self):
         optimizer = dale.Optimizer(UNIT, seed=0)
         optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
-        with pytest.raises(ValueError, match=r"row 1 .*wanted 1 constraints.*Nothing was recorded"):
+        with pytest.raises(ValueError, match=r"row 1 .*expected 1 constraints.*Nothing was recorded"):
             optimizer.add_all(self.COLUMNS)
         with pytest.raises(ValueError, match=r"row 2 .*noise must be .*Nothing was recorded"):
             optimizer.add_all({**self.COLUMNS, "e": [0.1, -1, 0]}, noise="e", constraints=["stress"])
@@ -189,7 +190,7 @@ class TestEarlierData:
             calls.append(x)
             return gramacy(x)
 
-        with pytest.raises(ValueError, match=r"wanted 0 constraints.*earlier data included"):
+        with pytest.raises(ValueError, match=r"expected 0 constraints.*added data included"):
             dale.minimize(simulate, UNIT, budget=8, seed=0, x0=[[0.1, 0.9]], y0=[1.0])
         assert len(calls) == 1
 
@@ -214,7 +215,7 @@ def test_a_changed_number_of_constraints_is_the_reason_of_a_failure():
     )
     failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert failed
-    assert all(t.error.startswith("the objective returned 5.0: wanted 1 constraints") for t in failed)
+    assert all(t.error.startswith("the objective returned 5.0: expected 1 constraints") for t in failed)
 
 
 def disc(x):
@@ -322,7 +323,7 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(cut):
         told = gramacy((trial := first.ask()).params)
         first.tell(trial, told.value, constraints=told.constraints)
     second = pickle.loads(pickle.dumps(first))
-    second._memory = type(second._memory)()
+    second._cache = Cache()
     for _ in range(2):
         one, other = first.ask(), second.ask()
         np.testing.assert_array_equal(one.unit_x, other.unit_x)

@@ -59,7 +59,7 @@ class TestEarlierData:
         optimizer = dale.Optimizer({"a": (0, 1)}, seed=0)
         [trial] = optimizer.add_all({"a": [0.5], "loss": [3.0], "value": ["no"]}, value="loss")
         assert trial.value == 3.0
-        with pytest.raises(ValueError, match="'a' is a parameter"):
+        with pytest.raises(ValueError, match="got 'a', which is a parameter"):
             optimizer.add_all({"a": [0.5]}, value="a")
         with pytest.raises(TypeError, match="name of a column, got 3"):
             optimizer.add_all({"a": [0.5]}, value=3)

@@ -170,7 +170,7 @@ class TestConverged:
     def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
         result = dale.minimize(bowl, BOX, budget=60, seed=seed, tolerance=0.1)  # values go up to 21.5
         assert (result.status, result.success) == (6, True)
-        assert result.message == "Converged: nothing left promises more than the tolerance"
+        assert result.message == "Converged: the expected improvement is below the tolerance"
         assert result.fun < 1e-9
         assert result.nfev < 30
         within = next(t.id for t in result.history if t.value < 0.1)
@@ -246,7 +246,7 @@ def test_ctrl_c_returns_the_best_so_far():
     result = dale.minimize(interrupted, BOX, budget=50, seed=0)
     assert result.nfev == 4
     assert result.fun == min(result.func_vals)
-    assert (result.status, result.message) == (2, "Interrupted")
+    assert (result.status, result.message) == (dale.Status.INTERRUPTED, "Interrupted")
 
 
 def test_a_known_value_may_reach_the_target():
@@ -308,7 +308,9 @@ def test_a_machine_that_always_fails_ends_with_the_budget():
 
     result = dale.minimize(dead, BOX, budget=4, seed=0)
     assert (result.nfev, result.status, result.success) == (4, 3, False)
-    assert str(result).startswith("No evaluation has given a finite value (the last error: dale.errors.Retry: no licen")
+    assert str(result).startswith(
+        "No evaluation has returned a finite value (the last error: dale.errors.Retry: no licen"
+    )
 
 
 def test_a_typo_in_the_objective_is_told():

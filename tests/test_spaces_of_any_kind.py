@@ -78,7 +78,7 @@ class TestSpacesOfAnyKind:
         assert len({tuple(t.params.values()) for t in optimizer.history}) == 12
         assert optimizer.best.params == {"a": 1, "b": "x", "c": 0.0}
         for n in (None, 3):
-            with pytest.raises(dale.SpaceExhausted, match=r"all 12 points of the space have been asked, .*result"):
+            with pytest.raises(dale.SpaceExhausted, match=r"all 12 points of the space have been proposed; .*result"):
                 optimizer.ask(n)
         assert len(optimizer.history) == 12
         assert optimizer.ask(at=trial.params).params == trial.params  # a user may evaluate a point again

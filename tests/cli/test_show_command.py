@@ -94,7 +94,7 @@ def test_an_empty_one(tmp_path, capsys):
     assert main(["show", str(tmp_path / "run.db")]) == 0
     said = capsys.readouterr().out
     assert "trials      none yet" in said
-    assert "No evaluation has given a finite value" in said
+    assert "No evaluation has returned a finite value" in said
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_in_the_objective_it_takes_effect_at_once():
         return bowl(x)
 
     result = dale.minimize(fun, BOX, budget=50, seed=0)
-    assert (result.status, result.message, result.nfev, len(seen)) == (2, "Terminated", 2, 3)
+    assert (result.status, result.message, result.nfev, len(seen)) == (dale.Status.TERMINATED, "Terminated", 2, 3)
     assert result.history[2].state is TrialState.PENDING
 
 
@@ -121,13 +121,13 @@ def test_elsewhere_it_waits_until_nothing_can_be_lost():
 
     calls = []
     result = dale.minimize(lambda x: calls.append(x) or bowl(x), BOX, budget=50, seed=0, method=Interrupted())
-    assert (result.status, result.message, result.nfev, len(calls)) == (2, "Interrupted", 4, 4)
+    assert (result.status, result.message, result.nfev, len(calls)) == (dale.Status.INTERRUPTED, "Interrupted", 4, 4)
     assert [t.state for t in result.history] == [TrialState.COMPLETE] * 4 + [TrialState.PENDING]
 
 
 def test_in_the_callback():
     result = dale.minimize(bowl, BOX, budget=9, seed=0, callback=lambda r: signal.raise_signal(signal.SIGINT))
-    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 1)
+    assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 1)
 
 
 def test_a_value_is_told_though_the_objective_has_swallowed_the_signal():
@@ -138,7 +138,7 @@ def test_a_value_is_told_though_the_objective_has_swallowed_the_signal():
             return bowl(x)
 
     result = dale.minimize(fun, BOX, budget=9, seed=0)
-    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 1)
+    assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 1)
 
 
 def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
@@ -151,7 +151,7 @@ def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
 
     monkeypatch.setattr(dale.Optimizer, "result", late)
     result = dale.minimize(bowl, BOX, budget=2, seed=0)
-    assert (result.status, result.message, result.nfev) == (2, "Interrupted", 2)
+    assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 2)
 
 
 def test_the_second_ends_at_once():
@@ -226,10 +226,10 @@ def test_a_run_inside_a_run_ends_both():
         def fun(y):
             signal.raise_signal(signal.SIGINT)
 
-        return 1.0 if dale.minimize(fun, BOX, budget=3, seed=0).status == 2 else 2.0
+        return 1.0 if dale.minimize(fun, BOX, budget=3, seed=0).status is dale.Status.INTERRUPTED else 2.0
 
     result = dale.minimize(inner, BOX, budget=5, seed=0)
-    assert (result.status, result.message, result.nfev, result.fun) == (2, "Interrupted", 1, 1.0)
+    assert (result.status, result.message, result.nfev, result.fun) == (dale.Status.INTERRUPTED, "Interrupted", 1, 1.0)
 
 
 TWICE = """

@@ -203,7 +203,7 @@ class TestHowManyAtOnce:
             threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
             result = dale.minimize(bowl, BOX, budget=6, executor=executor(client))
             signal.signal(signal.SIGINT, before)
-            assert (result.status, result.message) == (2, "Interrupted")
+            assert (result.status, result.message) == (dale.Status.INTERRUPTED, "Interrupted")
             assert until(lambda: not on_the_scheduler(client))
 
 

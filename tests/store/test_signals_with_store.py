@@ -149,7 +149,12 @@ def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkey
         result = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
     finally:
         signal.signal(signal.SIGINT, handler)
-    assert (result.status, result.message, result.nfev, result.fun) == (2, "Interrupted", 4, before.fun)
+    assert (result.status, result.message, result.nfev, result.fun) == (
+        dale.Status.INTERRUPTED,
+        "Interrupted",
+        4,
+        before.fun,
+    )
     again = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
     assert same_runs(again.history, without_store(9))
 
@@ -167,7 +172,7 @@ def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, m
         result = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
     finally:
         signal.signal(signal.SIGTERM, handler)
-    assert (result.status, result.message, result.nfev) == (2, "Terminated", 4)
+    assert (result.status, result.message, result.nfev) == (dale.Status.TERMINATED, "Terminated", 4)
 
 
 def interrupted_at(k, call):
