@@ -1,4 +1,4 @@
-"""The command line, run in this process."""
+"""The command line and the demo, run in this process."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ class TestMain:
         said = capsys.readouterr().out
         assert all(name in said for name in COMMANDS)
 
-    def test_an_unknown_command_names_the_known_ones(self, capsys):
+    def test_an_unknown_command_lists_the_known_ones(self, capsys):
         with pytest.raises(SystemExit) as stop:
             main(["dmeo"])
         assert stop.value.code == 2
@@ -37,7 +37,7 @@ class TestMain:
         assert "dmeo" in error
         assert all(name in error for name in COMMANDS)
 
-    def test_commands_are_imported_when_asked_for(self):
+    def test_only_the_requested_command_is_imported(self):
         code = (
             "import sys, dale.cli\n"
             "try: dale.cli.main(['--version'])\n"
@@ -47,7 +47,7 @@ class TestMain:
         )
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
-    def test_every_command_has_a_help_of_its_own(self, capsys):
+    def test_every_command_has_its_own_help(self, capsys):
         for name in COMMANDS:
             with pytest.raises(SystemExit) as stop:
                 main([name, "--help"])
@@ -114,17 +114,17 @@ class TestCommandsOfOtherPackages:
 
 
 class TestErrors:
-    def test_a_bad_budget_is_no_traceback(self, capsys, tmp_path):
+    def test_an_invalid_budget_prints_no_traceback(self, capsys, tmp_path):
         assert main(["demo", "--budget", "0", "--out", str(tmp_path)]) == 2
         assert capsys.readouterr().err == (
             "dale: error: budget must be at least 1, got 0; it is the number of evaluations\n"
         )
 
-    def test_a_traceback_can_be_had(self, tmp_path):
+    def test_a_traceback_on_request(self, tmp_path):
         with pytest.raises(ValueError, match="budget"):
             main(["--traceback", "demo", "--budget", "0", "--out", str(tmp_path)])
 
-    def test_a_file_where_the_folder_should_be(self, capsys, tmp_path):
+    def test_a_file_instead_of_the_output_directory(self, capsys, tmp_path):
         (tmp_path / "taken").touch()
         assert main(["demo", "--out", str(tmp_path / "taken")]) == 2
         assert "taken" in capsys.readouterr().err
@@ -165,7 +165,7 @@ class TestDemo:
         assert "No plots were written: plots need matplotlib: pip install 'dale[plot]'" in text
         assert not list(tmp_path.iterdir())
 
-    def test_ctrl_c_shows_what_was_found_and_stops(self, capsys, tmp_path, monkeypatch):
+    def test_ctrl_c_prints_the_result_so_far_and_stops(self, capsys, tmp_path, monkeypatch):
         def interrupt(result):
             if result.nfev == 3:
                 raise KeyboardInterrupt

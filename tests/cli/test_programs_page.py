@@ -1,4 +1,4 @@
-"""The page about programs is true: its files are written, and its command lines are run as they stand."""
+"""Writes the files of docs/programs.md, and runs its commands."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def lines():
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a line as a person would who has dale and python on the path."""
+    """Run a command with dale and python on PATH."""
     for name, text in files().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     folder = Path(sys.executable).parent
@@ -42,15 +42,15 @@ def run(tmp_path):
     }
 
     def run(line):
-        command, *words = shlex.split(line)
+        command, *args = shlex.split(line)
         assert command == "dale"
-        argv = [sys.executable, "-m", "dale", *words]
+        argv = [sys.executable, "-m", "dale", *args]
         return subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
 
     return run
 
 
-def test_the_page_s_lines_run_in_order(run, tmp_path):
+def test_the_commands_of_the_page(run, tmp_path):
     (first, *others), _ = lines()
     done = run(first)
     assert done.returncode == 0, done.stderr
@@ -64,7 +64,7 @@ def test_the_page_s_lines_run_in_order(run, tmp_path):
     )
 
 
-def test_the_readme_s_line_is_about_the_same_program(run, tmp_path):
+def test_the_command_of_the_readme_runs_the_same_program(run, tmp_path):
     _, (line,) = lines()
     done = run(line.replace("--budget 60", "--budget 6"))
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_the_readme_s_line_is_about_the_same_program(run, tmp_path):
     assert all(t.value == pytest.approx((t.params["a"] - 0.3) ** 2 + (t.params["b"] - 2) ** 2) for t in history)
 
 
-def test_the_other_page_s_space_is_what_it_says(tmp_path):
+def test_the_space_in_docs_problems(tmp_path):
     (text,) = blocks((ROOT / "docs" / "problems.md").read_text(encoding="utf-8"), "toml")
     (tmp_path / "parameters.toml").write_text(text)
     assert dale.Space.from_toml(tmp_path / "parameters.toml") == dale.Space(

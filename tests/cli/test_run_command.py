@@ -1,4 +1,4 @@
-"""``dale run``: the whole command line, in processes of its own where it is to be killed."""
+"""``dale run``, in a separate process if the test kills it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ways import wait_until_gone
+from evaluators import wait_until_gone
 
 import dale
 from dale.cli import main
@@ -22,12 +22,12 @@ FULL = os.environ.get("DALE_FULL") == "1"
 KILLS = 20 if FULL else 2
 PYTHON = [sys.executable, "-S", "-E"]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The current folder, with a space and programs in it; and the signals of a foreground process."""
+    """A current directory with a space and programs, and the signal handlers of a foreground process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(dale.__file__).parents[1]))
     before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -42,8 +42,8 @@ def program(name, code):
     Path(name).write_text("import json, os, sys, time\n" + textwrap.dedent(code))
 
 
-def line(*options, name="sim.py", words=("{a}", "{b}")):
-    return ["run", "--space", "space.toml", *options, "--", *PYTHON, name, *words]
+def line(*options, name="sim.py", args=("{a}", "{b}")):
+    return ["run", "--space", "space.toml", *options, "--", *PYTHON, name, *args]
 
 
 def names(folder):
@@ -65,7 +65,7 @@ def wait_for(condition):
 
 
 class TestRun:
-    def test_the_result_and_where_it_is(self, capsys):
+    def test_the_result_and_the_paths(self, capsys):
         assert main(line("--budget", "8", "--seed", "0", "--n-parallel", "2")) == 0
         said = capsys.readouterr()
         run = dale.open("run.db")
@@ -76,11 +76,11 @@ class TestRun:
             f"logs        {Path.cwd() / 'run.logs'}",
             "store       run.db (print it with: dale show run.db)",
         ]
-        assert len(said.err.splitlines()) == 8  # no terminal: a line for each evaluation
+        assert len(said.err.splitlines()) == 8  # not a terminal: one line per evaluation
         assert sorted(names("run.logs"), key=int) == list(map(str, range(8)))
         assert all(t.value == (t.params["a"] - 0.3) ** 2 + abs(t.params["b"] - 2) for t in run.history)
 
-    def test_the_same_line_goes_on_and_says_so(self, capsys):
+    def test_the_same_command_resumes(self, capsys):
         for budget, said in (("3", ""), ("5", "dale: run.db has 3 of 5 evaluations: resuming")):
             assert main(line("--budget", budget, "--no-progress")) == 0
             assert capsys.readouterr().err.strip() == said
@@ -106,7 +106,7 @@ class TestRun:
         assert sorted(names("here"), key=int) == [str(t.id) for t in run.history[2:]]
         assert capsys.readouterr().err == ""
 
-    def test_a_function_that_is_named(self, capsys):
+    def test_a_function(self, capsys):
         Path("package").mkdir()
         Path("package/model.py").write_text("class Loss:\n    @staticmethod\n    def of(p): return p['a'] + p['b']\n")
         options = ["run", "--space", "space.toml", "--budget", "3", "--function", "package.model:Loss.of"]
@@ -118,7 +118,7 @@ class TestRun:
         assert all(t.value == t.params["a"] + t.params["b"] for t in dale.open("run.db").history)
         assert "logs" not in capsys.readouterr().out
 
-    def test_all_fail(self, capsys):
+    def test_all_evaluations_fail(self, capsys):
         program("bad.py", "print('no'); sys.exit('it broke')")
         assert main(line("--budget", "3", name="bad.py")) == 1
         said = capsys.readouterr()
@@ -131,8 +131,8 @@ class TestRun:
         assert "failed      3 of 3, the last one is trial 2:" in said.out
         assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
 
-    def test_what_a_program_writes_cannot_steer_the_terminal(self, capsys):
-        """Escape sequences set titles, clear the screen, and fill the clipboard of some terminals."""
+    def test_control_characters_in_the_output_of_a_program_are_escaped(self, capsys):
+        """Escape sequences can set titles, clear the screen, and write to the clipboard of some terminals."""
         program("evil.py", r"sys.stderr.write('\x1b]0;title\x07\x1b[2J\rlast \x9b5m words\n'); sys.exit(3)")
         assert main(line("--budget", "2", name="evil.py")) == 1
         said = capsys.readouterr()
@@ -140,24 +140,24 @@ class TestRun:
             assert "last \\x9b5m words" in text
             assert all(c.isprintable() or c == "\n" for c in text)
 
-    def test_a_terminal_without_the_character_still_gets_the_result(self, monkeypatch):
+    def test_a_terminal_that_cannot_encode_a_character(self, monkeypatch):
         monkeypatch.setenv("PYTHONIOENCODING", "ascii")
         Path("space.toml").write_text("a = [0.0, 1.0]\n")
         program("bowl.py", "print((float(sys.argv[1]) - 0.3) ** 2)")
-        for argv in (line("--budget", "6", "--seed", "0", name="bowl.py", words=["{a}"]), ["show", "run.db"]):
+        for argv in (line("--budget", "6", "--seed", "0", name="bowl.py", args=["{a}"]), ["show", "run.db"]):
             run = start(argv)
             out, err = run.communicate(timeout=120)
             assert run.returncode == 0, err
             assert "\\xb1" in out
 
-    def test_nothing_feasible(self):
+    def test_no_feasible_point(self):
         program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
-        words = ("{folder}", "{params}")
-        assert main(line("--budget", "2", "--result", "{folder}/o", name="infeasible.py", words=words)) == 1
+        args = ("{folder}", "{params}")
+        assert main(line("--budget", "2", "--result", "{folder}/o", name="infeasible.py", args=args)) == 1
 
-    def test_words_after_the_first_two_dashes_are_the_program_s(self):
+    def test_arguments_after_the_first_two_dashes_belong_to_the_program(self):
         program("dashes.py", "assert sys.argv[1:3] == ['--', '--seed']; print(1)")
-        assert main(line("--budget", "1", name="dashes.py", words=("--", "--seed", "{a}", "{b}"))) == 0
+        assert main(line("--budget", "1", name="dashes.py", args=("--", "--seed", "{a}", "{b}"))) == 0
 
 
 class TestErrors:
@@ -181,7 +181,7 @@ class TestErrors:
             (["demo", "--", "x"], "dale: error: dale demo expects nothing after --, got x"),
         ],
     )
-    def test_of_the_options_are_one_line(self, argv, said, capsys):
+    def test_invalid_options_are_one_line(self, argv, said, capsys):
         with pytest.raises(SystemExit) as stop:
             main(argv)
         assert stop.value.code == 2
@@ -189,7 +189,7 @@ class TestErrors:
         assert said in error
 
     @pytest.mark.parametrize(
-        ("options", "words", "said"),
+        ("options", "args", "said"),
         [
             (["--budget", "0"], ["x", "{a}", "{b}"], "budget must be at least 1, got 0"),
             (["--budget", "1"], [], "expected either a program after --, as in: dale run .* got neither"),
@@ -204,24 +204,24 @@ class TestErrors:
             (["--budget", "1", "--x0", "no.csv"], [*PYTHON, "{params}"], "No such file or directory: 'no.csv'"),
         ],
     )
-    def test_of_the_rest_too(self, options, words, said, capsys):
+    def test_other_errors_are_one_line(self, options, args, said, capsys):
         before = list(sys.path)
         try:
-            assert main(["run", "--space", "space.toml", "--store", "new.db", *options, "--", *words]) == 2
+            assert main(["run", "--space", "space.toml", "--store", "new.db", *options, "--", *args]) == 2
         finally:
             sys.path[:] = before
         (error,) = capsys.readouterr().err.splitlines()
         assert error.startswith("dale: error: ")
         assert re.search(said, error)
 
-    def test_another_command_in_the_same_store(self, capsys):
+    def test_a_different_command_in_the_same_store(self, capsys):
         assert main(line("--budget", "1", "--no-progress")) == 0
-        assert main(line("--budget", "1", "--no-progress", words=("{b}", "{a}"))) == 2
+        assert main(line("--budget", "1", "--no-progress", args=("{b}", "{a}"))) == 2
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith(f"dale: error: {Path.cwd() / 'run.db'} holds another problem: objective.args is [")
 
-    def test_a_store_says_nothing_about_what_to_run(self, monkeypatch):
-        """What is run or imported is what the command line says, not what the file says."""
+    def test_nothing_in_a_store_is_run_or_imported(self, monkeypatch):
+        """Only the command line determines what is run."""
         monkeypatch.syspath_prepend(Path.cwd())
         Path("theirs.py").write_text("open('was-run', 'w').close()\ndef fun(p): return 0.0\n")
         Path("ours.py").write_text("def fun(p): return 1.0\n")
@@ -235,7 +235,7 @@ class TestErrors:
         assert not Path("was-run").exists()
 
 
-# Every process of Python's that is started leaves a file, and a line in it for each address of a network it binds.
+# Every Python process creates a file, and writes a line to it for each network address that it binds.
 EARS = """
 import os, sys
 path = os.path.join({folder!r}, str(os.getpid()))
@@ -248,8 +248,8 @@ sys.addaudithook(hear)
 """
 
 
-class TestNothingListens:
-    """On a network; and while it does, that is seen."""
+class TestNoNetworkSockets:
+    """No process binds a network address, and the test would notice."""
 
     @pytest.fixture(autouse=True)
     def _ears(self, folder, monkeypatch):
@@ -263,31 +263,31 @@ class TestNothingListens:
             "    with socket.create_server(('127.0.0.1', 0)): return p['a']\n"
         )
 
-    def heard(self, *options, words=()):
-        """How many processes there were, and what they have bound."""
-        run = start(["run", "--space", "space.toml", "--budget", "3", *options, *words])
+    def heard(self, *options, args=()):
+        """Number of processes, and the addresses that they bound."""
+        run = start(["run", "--space", "space.toml", "--budget", "3", *options, *args])
         _, err = run.communicate(timeout=300)
         assert run.returncode == 0, err
         texts = [path.read_text() for path in Path("heard").iterdir()]
         return len(texts), "".join(texts).splitlines()
 
-    def test_in_a_process(self):
+    def test_in_one_process(self):
         assert self.heard("--function", "fun:fun") == (1, [])
 
     def test_with_a_process_for_each_evaluation(self):
         n, bound = self.heard("--function", "fun:fun", "--n-parallel", "2")
-        assert (n >= 2, bound) == (True, [])  # the fork server is a fresh interpreter
+        assert (n >= 2, bound) == (True, [])  # the fork server is a new interpreter
 
     def test_with_programs(self):
-        n, bound = self.heard("--n-parallel", "2", words=["--", sys.executable, "sim.py", "{a}", "{b}"])
+        n, bound = self.heard("--n-parallel", "2", args=["--", sys.executable, "sim.py", "{a}", "{b}"])
         assert (n >= 5, bound) == (True, [])
 
-    def test_but_the_objective_if_it_likes(self):
+    def test_a_socket_of_the_objective_is_noticed(self):
         assert len(self.heard("--function", "fun:listens")[1]) == 3
 
 
-class TestItsEnd:
-    """Programs that leave their process id, and wait as long as a file is there."""
+class TestSignals:
+    """The programs write their process id, and wait while a file exists."""
 
     @pytest.fixture(autouse=True)
     def _waiting(self, folder):
@@ -308,13 +308,13 @@ class TestItsEnd:
 
     def begin(self, *options):
         run = start(line("--budget", "6", "--seed", "0", "--n-parallel", "2", *options, name="waits.py"))
-        began = wait_for(lambda: len(self.pids()) >= 4 or run.poll() is not None)  # two told, two that wait
+        began = wait_for(lambda: len(self.pids()) >= 4 or run.poll() is not None)  # two completed, two that wait
         assert began
         assert run.poll() is None, run.communicate()
         return run
 
     @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-    def test_by_a_signal(self, number, status):
+    def test_a_signal(self, number, status):
         run = self.begin()
         run.send_signal(number)
         out, err = run.communicate(timeout=120)
@@ -323,7 +323,7 @@ class TestItsEnd:
         assert out.splitlines()[1].startswith("best value  ")
         assert wait_until_gone(self.pids())
 
-    def test_by_kill_9_and_on_again(self):
+    def test_kill_9_and_resume(self):
         for kill in range(KILLS):
             wanted = 4 + 2 * kill
             run = start(line("--budget", "6", "--seed", "0", "--n-parallel", "2", name="waits.py"))
@@ -339,14 +339,14 @@ class TestItsEnd:
         assert "dale: run.db has 2 of 6 evaluations: resuming" in err
         history = dale.open("run.db").history
         assert [t.value for t in history] == [t.params["a"] for t in history]
-        # Those that were being evaluated when it was killed ran once more for each kill; all of their logs are there.
+        # Running evaluations were repeated after each kill; the logs of every attempt are kept.
         executed = sorted(int(name.partition("-")[0]) for name in names("pids"))
         assert executed == sorted([*range(6), *[2, 3] * KILLS])
         attempts = ["", *(f"-{n}" for n in range(2, KILLS + 2))]
         assert sorted(names("run.logs")) == sorted(["0", "1", "4", "5", *(f"{i}{n}" for i in (2, 3) for n in attempts)])
         assert "exit_code" not in json.loads(Path("run.logs/2/command.json").read_text())
 
-    def test_two_at_once_on_one_store(self):
+    def test_two_runs_on_one_store(self):
         Path("wait").unlink()
         runs = [start(line("--budget", "8", "--seed", "0", name="waits.py")) for _ in range(2)]
         for run in runs:

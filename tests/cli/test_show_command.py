@@ -16,7 +16,7 @@ SPACE = {"a": (0.0, 1.0), "k": dale.Choice(["x", "esc \x1b[31m\nred"])}
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """A run with trials of each kind."""
+    """A run with completed, failed, retried and pending trials."""
     monkeypatch.chdir(tmp_path)
     with dale.Optimizer(SPACE, seed=7, store="run.db", objective={"args": ["sim", "{a} b"], "key": "m.loss"}) as run:
         for i in range(7):
@@ -27,7 +27,7 @@ def store(tmp_path, monkeypatch):
     return tmp_path / "run.db"
 
 
-def test_what_it_says(store, capsys):
+def test_the_output(store, capsys):
     assert main(["show", "run.db"]) == 0
     said = capsys.readouterr().out
     lines = said.splitlines()
@@ -51,7 +51,7 @@ def test_what_it_says(store, capsys):
     assert any(line.startswith("started     20") for line in lines)
 
 
-def test_how_many(store, capsys):
+def test_best_and_trials(store, capsys):
     assert main(["show", "run.db", "--best", "1", "--trials"]) == 0
     lines = capsys.readouterr().out.splitlines()
     best = lines.index("best trials")
@@ -74,13 +74,13 @@ def test_files(store, capsys):
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["out.csv", "out.json", "run.db"]
 
 
-def test_the_run_itself_is_never_written_over(store, capsys):
+def test_the_store_is_never_overwritten(store, capsys):
     assert main(["show", "run.db", "--csv", "run.db"]) == 2
     assert "is the run itself" in capsys.readouterr().err
     assert dale.open("run.db").seed == 7
 
 
-def test_while_it_goes_on(store, capsys):
+def test_during_a_run(store, capsys):
     with dale.Optimizer(SPACE, store="run.db") as run:
         trial = run.ask()
         assert main(["show", "run.db"]) == 0
@@ -89,7 +89,7 @@ def test_while_it_goes_on(store, capsys):
     assert "best value  0.125" in capsys.readouterr().out
 
 
-def test_an_empty_one(tmp_path, capsys):
+def test_an_empty_store(tmp_path, capsys):
     dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db").close()
     assert main(["show", str(tmp_path / "run.db")]) == 0
     said = capsys.readouterr().out
@@ -107,7 +107,7 @@ def test_an_empty_one(tmp_path, capsys):
     ],
     ids=repr,
 )
-def test_an_objective_of_the_user_s_own_words(objective, said, tmp_path, capsys):
+def test_an_objective_given_by_the_user(objective, said, tmp_path, capsys):
     dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db", objective=objective).close()
     assert main(["show", str(tmp_path / "run.db")]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -115,7 +115,7 @@ def test_an_objective_of_the_user_s_own_words(objective, said, tmp_path, capsys)
 
 
 @pytest.mark.parametrize(("name", "said"), [("none.db", "there is no file"), ("text.db", "is no store of dale")])
-def test_no_store(name, said, tmp_path, capsys):
+def test_not_a_store(name, said, tmp_path, capsys):
     (tmp_path / "text.db").write_text("hello " * 1000)
     assert main(["show", str(tmp_path / name)]) == 2
     (error,) = capsys.readouterr().err.splitlines()
@@ -123,7 +123,7 @@ def test_no_store(name, said, tmp_path, capsys):
     assert said in error
 
 
-def test_one_long_option_does_not_hide_the_rest(tmp_path, capsys):
+def test_long_lines_are_truncated(tmp_path, capsys):
     space = {"a": (0.0, 1.0), "k": dale.Choice(["a\tb\u202e" + "x" * 1000, ""])}
     with dale.Optimizer(space, seed=0, store=tmp_path / "run.db") as run:
         run.tell(run.ask(at={"a": 0.5, "k": space["k"].options[0]}), 1.0)

@@ -1,4 +1,4 @@
-"""Dask clusters for tests: two that all tests of a process share, and those made of commands."""
+"""Dask clusters for tests: two shared by all tests of a process, and clusters started by commands."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 import dask
 from distributed import Client, LocalCluster
 
-# Else a LocalCluster gives up a worker that, 15 s after it died, happens to have died again and not to be back.
+# By default a LocalCluster gives up a worker that is not back 15 s after it died, also if it died again meanwhile.
 dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
 
 ROOT = Path(__file__).parents[2]
@@ -22,22 +22,29 @@ OPEN = ExitStack()
 
 
 def threads(n, workers=1):
-    """A cluster in this process."""
+    """A cluster of threads in this process."""
     return LocalCluster(n_workers=workers, threads_per_worker=n, processes=False, dashboard_address="127.0.0.1:0")
 
 
 def processes(n, **more):
-    """A cluster of processes, each with one thread; those that die are started again."""
+    """A cluster of processes with one thread each; processes that die are restarted."""
     return LocalCluster(n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", **more)
 
 
 @cache
-def shared(way):
-    """A client of a cluster that runs two evaluations at once; closed at the end of all tests."""
-    cluster = OPEN.enter_context({"dask threads": threads, "dask cluster": processes}[way](2))
+def shared(kind):
+    """A client of a cluster with two workers; it is closed after all tests."""
+    cluster = OPEN.enter_context({"dask threads": threads, "dask cluster": processes}[kind](2))
     client = OPEN.enter_context(Client(cluster, set_as_default=False))
-    client.run(import_module, "dale.integrations.dask")  # which takes a second or two, and some tests have no more
+    client.run(import_module, "dale.integrations.dask")  # takes a second or two, which would delay some tests
     return client
+
+
+@contextmanager
+def client_of(cluster):
+    """A client of a cluster, both closed at the end of the block."""
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
 
 
 def free_port():
@@ -47,15 +54,15 @@ def free_port():
 
 
 def environment():
-    """In which a program finds dale and the objectives of the tests."""
+    """Environment variables with which a program finds dale and the objectives of the tests."""
     paths = [ROOT / "src", ROOT / "tests" / "evaluate", ROOT / "tests" / "integrations"]
-    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for python itself
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for the command python
     return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PATH": search, "PYTHONUNBUFFERED": "1"}
 
 
 @contextmanager
 def commands(folder):
-    """Starts ``dask`` with some arguments, its output in a file of the folder; all are ended at the end."""
+    """Yield a function that starts ``dask`` with output to a file; all processes end with the block."""
     started = []
 
     def start(*arguments):
@@ -69,7 +76,7 @@ def commands(folder):
     try:
         yield start
     finally:
-        for process in reversed(started):  # workers that say goodbye to a scheduler end at once
+        for process in reversed(started):  # workers first: they exit quickly while the scheduler runs
             process.terminate()
             try:
                 process.wait(30)
@@ -79,7 +86,7 @@ def commands(folder):
 
 
 def until(condition, seconds=60):
-    """What the condition says as soon as it says something, or at the end of the time."""
+    """Wait until the condition is true, at most this long, and return its last value."""
     end = time.monotonic() + seconds
     while not (said := condition()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -87,11 +94,11 @@ def until(condition, seconds=60):
 
 
 def on_the_scheduler(client):
-    """The tasks of dale's that the scheduler knows, and the keys of the metadata that it has of them."""
+    """The tasks and metadata of dale on the scheduler."""
 
     def ours(dask_scheduler):
         metadata = [f"{key}: {value}" for key, value in dask_scheduler.task_metadata.items()]
         return [text for text in map(str, [*dask_scheduler.tasks, *metadata]) if text.startswith("dale")]
 
-    gc.collect()  # the traceback of an error that was expected keeps all that it saw, until then
+    gc.collect()  # the traceback of an expected error keeps references to futures until then
     return client.run_on_scheduler(ours)

@@ -1,4 +1,4 @@
-"""What tests of evaluations share."""
+"""Fixtures for tests of evaluation."""
 
 import sys
 import textwrap
@@ -11,11 +11,11 @@ import dale
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    """Write a program of Python's, and return the words that start it; the current folder is an empty one."""
+    """Write a Python program, and return the arguments that start it. The current directory is empty."""
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    monkeypatch.setenv("PYTHONPATH", str(Path(dale.__file__).parents[1]))  # which may have been said from elsewhere
+    monkeypatch.setenv("PYTHONPATH", str(Path(dale.__file__).parents[1]))  # it may be a relative path
 
     def write(code, *arguments):
         path = tmp_path / "program.py"

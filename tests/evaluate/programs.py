@@ -1,14 +1,14 @@
-"""Programs as objectives, for their tests."""
+"""Helpers for tests of external programs."""
 
-from ways import Random
+from evaluators import Random
 
 import dale
 
 LINE = {"a": (0.0, 1.0)}
 
 
-def minimise(words, space=LINE, **more):
-    command = dale.Command(words, **{k: more.pop(k) for k in ("result", "key", "logs", "cwd") if k in more})
+def minimise(args, space=LINE, **more):
+    command = dale.Command(args, **{k: more.pop(k) for k in ("result", "key", "logs", "cwd") if k in more})
     return dale.minimize(command, space, **{"budget": 2, "seed": 0, "method": Random(), **more})
 
 

@@ -1,4 +1,4 @@
-"""An objective that is a program: what it gets, where it runs, and how often."""
+"""External programs: arguments, environment, store, and one execution per trial."""
 
 import dataclasses
 import doctest
@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from evaluators import Random, arguments
 from programs import LINE, errors, minimise
-from ways import Random, arguments
 
 import dale
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 HOSTILE = [
     "; rm -rf *",
@@ -39,10 +39,10 @@ HOSTILE = [
 ]
 
 
-class TestWords:
-    def test_hostile_values_are_one_argument_bit_for_bit(self, script, tmp_path):
+class TestArguments:
+    def test_hostile_values_stay_one_unchanged_argument(self, script, tmp_path):
         (tmp_path / "got").mkdir()
-        words = script(
+        args = script(
             f"""
             with open({str(tmp_path / "got")!r} + "/" + os.environ["DALE_TRIAL"], "w") as file:
                 json.dump([os.fsencode(word).hex() for word in sys.argv[1:]], file)
@@ -50,7 +50,7 @@ class TestWords:
             """,
             "{a}", "--a={a}", "{{{a}}}", "{a}{a}",
         )  # fmt: skip
-        result = minimise(words, {"a": dale.Choice(HOSTILE)}, budget=99, n_parallel=2)
+        result = minimise(args, {"a": dale.Choice(HOSTILE)}, budget=99, n_parallel=2)
         assert result.nfev == len(HOSTILE)
         assert {t.params["a"] for t in result.history} == set(HOSTILE)
         for trial in result.history:
@@ -59,13 +59,13 @@ class TestWords:
             assert got == [a, b"--a=" + a, b"{" + a + b"}", a + a]
         assert list(Path.cwd().iterdir()) == []
 
-    def test_numbers_to_the_last_bit(self, script):
-        words = script("print(sys.argv[1])", "{a}")
-        result = minimise(words, {"a": (1e-300, 1e300)}, budget=5)
+    def test_numbers_are_exact(self, script):
+        args = script("print(sys.argv[1])", "{a}")
+        result = minimise(args, {"a": (1e-300, 1e300)}, budget=5)
         assert [t.value for t in result.history] == [t.params["a"] for t in result.history]
 
-    def test_of_other_kinds(self, script, tmp_path):
-        words = script(
+    def test_other_types(self, script, tmp_path):
+        args = script(
             f"""
             open({str(tmp_path / "said")!r}, "a").write(" ".join(sys.argv[1:]) + "\\n")
             print(1)
@@ -73,17 +73,17 @@ class TestWords:
             "{n}", "{c}", "{x:.3f}", "{n:03d}", "{trial:02d}",
         )  # fmt: skip
         space = {"n": dale.Int(7, 8), "c": dale.Choice([True, None, 1, 1.0, "1"]), "x": dale.Float(0.5, 0.5)}
-        minimise(words, space, budget=10)
+        minimise(args, space, budget=10)
         said = sorted(line.rpartition(" ")[0] for line in (tmp_path / "said").read_text().splitlines())
         assert said == sorted(f"{n} {c} 0.500 {n:03d}" for n in (7, 8) for c in ("True", "None", "1", "1.0", "1"))
 
     def test_without_names(self, script):
-        words = script("print(float(sys.argv[1]) + int(sys.argv[2]))", "{x0}", "{x1}")
-        result = minimise(words, [(0, 1), dale.Int(2, 9)], budget=3)
+        args = script("print(float(sys.argv[1]) + int(sys.argv[2]))", "{x0}", "{x1}")
+        result = minimise(args, [(0, 1), dale.Int(2, 9)], budget=3)
         assert [t.value for t in result.history] == [sum(t.x) for t in result.history]
 
-    def test_params_is_a_file_with_all_that_are_there(self, script):
-        words = script(
+    def test_params_is_a_file_with_the_active_parameters(self, script):
+        args = script(
             """
             params = json.load(open(sys.argv[1]))
             assert os.path.dirname(sys.argv[1]) == os.environ["DALE_FOLDER"] == sys.argv[2]
@@ -92,11 +92,11 @@ class TestWords:
             "{params}", "{folder}",
         )  # fmt: skip
         k, d, options = dale.Choice(["poly", "x"]), dale.Int(1, 2).when(k="poly"), dale.Choice([[1, "a"]])
-        result = minimise(words, {"k": k, "d": d, "l": options}, budget=9)
+        result = minimise(args, {"k": k, "d": d, "l": options}, budget=9)
         assert [t.value for t in result.history] == [1, 1, 1]
 
     @pytest.mark.parametrize(
-        ("words", "space", "said"),
+        ("args", "space", "said"),
         [
             (["{a.__class__}"], LINE, r"contains {a.__class__}; expected one of the parameters 'a'"),
             (["{a[0]}"], LINE, r"contains {a\[0\]}; expected"),
@@ -118,13 +118,13 @@ class TestWords:
             (["{k}", "{d}"], {"k": dale.Choice([1, 2]), "d": dale.Int(1, 2).when(k=1)}, "{d}, a conditional.*{params}"),
         ],
     )  # fmt: skip
-    def test_what_makes_no_sense_is_refused_before_the_run(self, words, space, said, tmp_path):
+    def test_invalid_arguments_are_rejected_before_the_run(self, args, space, said, tmp_path):
         with pytest.raises(ValueError, match=said):
-            minimise([sys.executable, *words], space, store=tmp_path / "run.db")
+            minimise([sys.executable, *args], space, store=tmp_path / "run.db")
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(
-        ("words", "more", "error", "said"),
+        ("args", "more", "error", "said"),
         [
             ("python sim.py {a}", {}, TypeError, "expected a list of arguments.*; no shell splits a command line"),
             ([], {}, ValueError, "empty"),
@@ -135,11 +135,11 @@ class TestWords:
             (["sim"], {"cwd": "{params}"}, ValueError, "may contain {folder} and {trial}"),
         ],
     )
-    def test_what_is_no_command(self, words, more, error, said):
+    def test_invalid_commands(self, args, more, error, said):
         with pytest.raises(error, match=said):
-            dale.Command(words, **more)
+            dale.Command(args, **more)
 
-    def test_it_is_data(self):
+    def test_it_is_an_immutable_value(self):
         command = dale.Command(["sim", Path("x"), "{a}"], result="out.json", key="loss")
         assert (
             pickle.loads(pickle.dumps(command))
@@ -152,26 +152,26 @@ class TestWords:
         assert repr(command).startswith("Command(args=('sim', 'x', '{a}'), result='out.json', key='loss'")
 
 
-class TestSurroundings:
-    def test_folder_environment_and_no_input(self, script, monkeypatch):
-        """Of the run as it is now: the server that makes processes may be older."""
+class TestEnvironment:
+    def test_directory_variables_and_standard_input(self, script, monkeypatch):
+        """Those of the run, also if the fork server started before they were set."""
         dale.minimize(dale.Command([sys.executable, "-c", "print({a})"]), LINE, budget=1)
         monkeypatch.setenv("NEWS", "today")
-        words = script(
+        args = script(
             "print(os.environ['NEWS'], repr(sys.stdin.read()), os.getcwd(), file=sys.stderr); sys.exit(1)", "{a}"
         )
-        result = minimise(words, budget=1)
+        result = minimise(args, budget=1)
         assert errors(result) == [f"the program ended with exit code 1: today '' {Path.cwd()}"]
 
-    def test_a_folder_of_its_own_to_run_in(self, script, tmp_path):
-        words = script(
+    def test_a_working_directory_per_evaluation(self, script, tmp_path):
+        args = script(
             "open('out.json', 'w').write(sys.argv[1]); assert os.getcwd() == os.environ['DALE_FOLDER']", "{a}"
         )
-        result = minimise(words, cwd="{folder}", result="out.json", n_parallel=2, budget=4, store=tmp_path / "run.db")
+        result = minimise(args, cwd="{folder}", result="out.json", n_parallel=2, budget=4, store=tmp_path / "run.db")
         assert [t.value for t in result.history] == [t.params["a"] for t in result.history]
         assert sorted(p.parent.name for p in tmp_path.glob("run.logs/*/out.json")) == list("0123")
 
-    def test_a_program_that_is_not_there_is_an_error_before_the_run(self, tmp_path):
+    def test_a_missing_program_is_an_error_before_the_run(self, tmp_path):
         (tmp_path / "data.txt").touch()
         for program, said in {
             "no-such-program": "'no-such-program' was not found; give its path, or add its directory to PATH",
@@ -182,7 +182,7 @@ class TestSurroundings:
                 minimise([program, "{a}"], store=tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["data.txt"]
 
-    def test_where_it_cannot_be_known_before_the_run_ends_at_once(self, tmp_path):
+    def test_a_program_that_the_executor_cannot_start_ends_the_run(self, tmp_path):
         with (
             ThreadPoolExecutor(1) as executor,
             pytest.raises(RuntimeError, match=r"^No more could be evaluated: the program 'no-such' could not"),
@@ -190,7 +190,7 @@ class TestSurroundings:
             minimise(["no-such", "{a}"], budget=60, executor=executor, store=tmp_path / "run.db")
         assert len(dale.open(tmp_path / "run.db").history) == 1
 
-    def test_one_that_vanishes_ends_the_run(self, script, tmp_path):
+    def test_a_program_that_disappears_ends_the_run(self, script, tmp_path):
         path = tmp_path / "sim"
         path.write_text("#!/bin/sh\nrm $0\necho 1\n")
         path.chmod(0o755)
@@ -198,7 +198,7 @@ class TestSurroundings:
         assert (result.status, result.nfev, len(result.func_vals)) == (8, 2, 1)
         assert [t.retry for t in result.history] == [False, True]
 
-    def test_a_script_needs_no_guard(self, script):
+    def test_a_script_needs_no_main_guard(self, script):
         path = Path("script.py")
         path.write_text(
             "import dale, sys\n"
@@ -210,29 +210,29 @@ class TestSurroundings:
 
 
 class TestTheStore:
-    def test_another_command_is_refused_with_the_difference(self, script, tmp_path):
-        words = script("print(1)", "{a}")
-        minimise(words, store=tmp_path / "run.db")
+    def test_a_different_command_is_an_error_with_the_difference(self, script, tmp_path):
+        args = script("print(1)", "{a}")
+        minimise(args, store=tmp_path / "run.db")
         with pytest.raises(
             dale.StoreError, match=r"objective.args is \[.*'{a}'\] in the store and \[.*'--a={a}'\] here"
         ):
-            minimise([*words[:-1], "--a={a}"], store=tmp_path / "run.db")
+            minimise([*args[:-1], "--a={a}"], store=tmp_path / "run.db")
         with pytest.raises(dale.StoreError, match=r"objective.result is None in the store and 'out.json' here"):
-            minimise(words, result="out.json", store=tmp_path / "run.db")
-        assert minimise(words, budget=3, store=tmp_path / "run.db").nfev == 3
-        assert dale.open(tmp_path / "run.db").problem["objective"]["args"] == words
+            minimise(args, result="out.json", store=tmp_path / "run.db")
+        assert minimise(args, budget=3, store=tmp_path / "run.db").nfev == 3
+        assert dale.open(tmp_path / "run.db").problem["objective"]["args"] == args
 
-    def test_one_that_does_not_tell_its_objective_goes_on(self, script, tmp_path):
+    def test_a_store_without_an_objective_accepts_any_command(self, script, tmp_path):
         dale.minimize(lambda p: p["a"], LINE, budget=1, seed=0, method=Random(), store=tmp_path / "run.db")
         assert "objective" not in dale.open(tmp_path / "run.db").problem
         assert minimise(script("print(1)", "{a}"), store=tmp_path / "run.db").nfev == 2
 
-    def test_its_run_can_be_told_by_hand(self, script, tmp_path):
+    def test_its_store_can_be_used_with_ask_and_tell(self, script, tmp_path):
         minimise(script("print(1)", "{a}"), store=tmp_path / "run.db")
         with dale.Optimizer(LINE, method=Random(), store=tmp_path / "run.db") as optimizer:
             assert optimizer.tell(optimizer.ask(), 0.5).id == 2
 
-    def test_a_parameter_that_is_called_objective_is_compared(self, tmp_path):
+    def test_a_parameter_named_objective_is_compared(self, tmp_path):
         dale.Optimizer({"objective": (0, 1), "a": (0, 1)}, seed=0, store=tmp_path / "run.db").close()
         with pytest.raises(
             dale.StoreError, match=r"space.parameters.objective is Float\(.*\) in the store and absent here"
@@ -245,20 +245,20 @@ def test_the_example_of_its_documentation():
     assert (results.attempted, results.failed) == (5, 0)
 
 
-@pytest.mark.parametrize("way", ["processes", "threads", "pool"])
-def test_each_trial_is_executed_once(way, script, tmp_path):
-    words = script(
+@pytest.mark.parametrize("kind", ["processes", "threads", "pool"])
+def test_each_trial_is_executed_once(kind, script, tmp_path):
+    args = script(
         f"open({str(tmp_path)!r} + '/' + sys.argv[2] + '.ran', 'a').write('x'); print(sys.argv[1])", "{a}", "{trial}"
     )
-    with arguments(way) as more:
-        result = minimise(words, budget=8, store=tmp_path / "run.db", **more)
+    with arguments(kind) as more:
+        result = minimise(args, budget=8, store=tmp_path / "run.db", **more)
     assert [t.value for t in result.history] == [t.params["a"] for t in result.history]
     assert {p.stem: p.read_text() for p in tmp_path.glob("*.ran")} == {str(i): "x" for i in range(8)}
 
 
-def test_called_by_hand(script):
-    words = script("print(json.dumps([sys.argv[1], os.environ['DALE_TRIAL']])) ; print(float(sys.argv[1]) * 2)", "{x0}")
-    command = dale.Command(words)
+def test_a_direct_call(script):
+    args = script("print(json.dumps([sys.argv[1], os.environ['DALE_TRIAL']])) ; print(float(sys.argv[1]) * 2)", "{x0}")
+    command = dale.Command(args)
     optimizer = dale.Optimizer([(0, 1)], seed=0)
     trial = optimizer.ask()
     assert optimizer.tell(trial, command(trial.params, trial.id)).value == 2 * trial.x[0]

@@ -1,4 +1,4 @@
-"""An objective that is a program: how it ends, what is kept of it, and that nothing of it is left."""
+"""External programs: exit codes, logs, and no process left behind."""
 
 import json
 import subprocess
@@ -8,19 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from evaluators import arguments, is_alive, wait_until_gone
 from programs import LINE, errors, minimise
-from ways import arguments, is_alive, wait_until_gone
 
 import dale
 from dale.evaluate import program as running
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
 class TestFailures:
-    def test_the_error_has_all_that_one_wants_to_know(self, script, tmp_path):
-        words = script("sys.exit('\\n'.join(map(str, range(99))))", "--a b", "{a}")
-        result = minimise(words, {"a": dale.Int(3, 4)}, budget=1, store=tmp_path / "run.db")
+    def test_the_error_has_command_output_and_reason(self, script, tmp_path):
+        args = script("sys.exit('\\n'.join(map(str, range(99))))", "--a b", "{a}")
+        result = minimise(args, {"a": dale.Int(3, 4)}, budget=1, store=tmp_path / "run.db")
         assert result.history[0].error.splitlines() == [
             f"command: {sys.executable} -S -E {tmp_path}/program.py '--a b' {result.history[0].params['a']}",
             f"output: {tmp_path}/run.logs/0",
@@ -43,8 +43,8 @@ class TestFailures:
         result = minimise(script(code, "{a}"), budget=1)
         assert (errors(result), result.history[0].retry) == ([why], retry)
 
-    def test_after_75_the_very_point_is_evaluated_again(self, script, tmp_path):
-        words = script(
+    def test_exit_code_75_retries_the_same_point(self, script, tmp_path):
+        args = script(
             f"""
             before = {str(tmp_path / "before")!r}
             if not os.path.exists(before):
@@ -54,44 +54,44 @@ class TestFailures:
             """,
             "{a}",
         )
-        result = minimise(words, store=tmp_path / "run.db")
+        result = minimise(args, store=tmp_path / "run.db")
         assert [t.retry for t in result.history] == [True, False]
         assert result.history[0].params == result.history[1].params
         assert sorted(p.name for p in (tmp_path / "run.logs").iterdir()) == ["0", "1"]
 
-    def test_arguments_that_are_too_long_fail_their_trial_only(self, script):
-        words = script("print(1)", "{a}")
-        result = minimise(words, {"a": dale.Choice(["x" * 2**22, "y"])})
+    def test_arguments_that_are_too_long_fail_only_their_trial(self, script):
+        args = script("print(1)", "{a}")
+        result = minimise(args, {"a": dale.Choice(["x" * 2**22, "y"])})
         assert [t.value for t in result.history if t.params["a"] == "y"] == [1.0]
         assert (result.status, [t.retry for t in result.history]) == (0, [False, False])
         (why,) = errors(result)
         assert "could not be started: [Errno 7] Argument list too long" in why
         assert max(len(t.error or "") for t in result.history) < 10_000
 
-    def test_a_place_that_cannot_be_written_ends_the_run(self, script, tmp_path):
+    def test_a_log_directory_that_cannot_be_written_ends_the_run(self, script, tmp_path):
         (tmp_path / "run.logs").touch()
         with pytest.raises(RuntimeError, match="the directory of trial 0 cannot be written"):
             minimise(script("print(1)", "{a}"), budget=60, store=tmp_path / "run.db")
 
 
 class TestLogs:
-    def test_what_is_in_the_folder(self, script, tmp_path):
-        words = script(
+    def test_files_of_an_evaluation(self, script, tmp_path):
+        args = script(
             "print('out'); print('err', file=sys.stderr); open(sys.argv[1] + '/mine', 'w'); print(2)", "{folder}", "{a}"
         )
-        minimise(words, store=tmp_path / "run.v2.db", n_parallel=2)
+        minimise(args, store=tmp_path / "run.v2.db", n_parallel=2)
         folders = [tmp_path / "run.v2.logs" / name for name in "01"]
         for number, folder in enumerate(folders):
             assert sorted(p.name for p in folder.iterdir()) == ["command.json", "mine", "stderr.txt", "stdout.txt"]
             assert (folder / "stdout.txt").read_text() == "out\n2\n"
             assert (folder / "stderr.txt").read_text() == "err\n"
             record = json.loads((folder / "command.json").read_text())
-            assert record["args"][:-1] == [*words[:-2], str(folder)]
+            assert record["args"][:-1] == [*args[:-2], str(folder)]
             assert (record["trial"], record["exit_code"], record["cwd"]) == (number, 0, str(Path.cwd()))
             assert record["seconds"] > 0
 
-    def test_output_is_there_while_it_runs(self, script, tmp_path):
-        words = script(
+    def test_output_is_written_while_the_program_runs(self, script, tmp_path):
+        args = script(
             f"""
             print("early", flush=True)
             while not os.path.exists({str(tmp_path / "go")!r}):
@@ -101,7 +101,7 @@ class TestLogs:
             "{a}",
         )
         with ThreadPoolExecutor(1) as executor:
-            run = executor.submit(minimise, words, budget=1, logs=tmp_path / "logs")
+            run = executor.submit(minimise, args, budget=1, logs=tmp_path / "logs")
             seen = tmp_path / "logs" / "0" / "stdout.txt"
             try:
                 for _ in range(600):
@@ -114,21 +114,21 @@ class TestLogs:
                 (tmp_path / "go").touch()
             assert run.result().fun == 1
 
-    def test_earlier_ones_stay(self, script, tmp_path):
-        words = script("print(1)", "{a}")
+    def test_existing_logs_are_kept(self, script, tmp_path):
+        args = script("print(1)", "{a}")
         (tmp_path / "logs" / "0").mkdir(parents=True)
         (tmp_path / "logs" / "0" / "stdout.txt").write_text("before")
         for _ in range(2):
-            minimise(words, budget=1, logs=tmp_path / "logs")
+            minimise(args, budget=1, logs=tmp_path / "logs")
         assert sorted(p.name for p in (tmp_path / "logs").iterdir()) == ["0", "0-2", "0-3"]
         assert (tmp_path / "logs" / "0" / "stdout.txt").read_text() == "before"
 
-    def test_without_a_store_nothing_is_left(self, script, tmp_path, monkeypatch):
+    def test_without_a_store_logs_are_deleted(self, script, tmp_path, monkeypatch):
         (tmp_path / "tmp").mkdir()
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-        words = script("print(1) if float(sys.argv[1]) > 0.5 else sys.exit(1)", "{a}")
-        with ThreadPoolExecutor(1) as executor:  # in this process, which has the other folder
-            minimise(words, budget=4, executor=executor)
+        args = script("print(1) if float(sys.argv[1]) > 0.5 else sys.exit(1)", "{a}")
+        with ThreadPoolExecutor(1) as executor:  # in this process, whose temporary directory is changed
+            minimise(args, budget=4, executor=executor)
         assert list((tmp_path / "tmp").iterdir()) == []
         assert list(Path.cwd().iterdir()) == []
 
@@ -152,25 +152,25 @@ def pids(folder):
     return [int(path.stem) for path in folder.glob("*.pid")]
 
 
-@pytest.mark.parametrize("way", ["processes", "threads"])
-class TestNothingIsLeft:
-    def test_of_a_program_that_is_out_of_time(self, way, script, tmp_path):
-        words = script(STARTS, str(tmp_path), "hangs", "{a}")
-        with arguments(way, 2) as more:
-            result = minimise(words, timeout=2, store=tmp_path / "run.db", **more)
+@pytest.mark.parametrize("kind", ["processes", "threads"])
+class TestNoProcessIsLeft:
+    def test_after_a_timeout(self, kind, script, tmp_path):
+        args = script(STARTS, str(tmp_path), "hangs", "{a}")
+        with arguments(kind, 2) as more:
+            result = minimise(args, timeout=2, store=tmp_path / "run.db", **more)
         assert [why.startswith("timed out after 2 s") for why in errors(result)] == [True, True]
         assert len(pids(tmp_path)) == 4
         assert wait_until_gone(pids(tmp_path))
 
-    def test_of_one_that_returns(self, way, script, tmp_path):
-        with arguments(way, 2) as more:
+    def test_after_the_program_ended(self, kind, script, tmp_path):
+        with arguments(kind, 2) as more:
             result = minimise(script(STARTS, str(tmp_path), "", "{a}"), **more)
         assert [t.value for t in result.history] == [1.0, 1.0]
         assert len(pids(tmp_path)) == 4
         assert wait_until_gone(pids(tmp_path))
 
-    def test_it_is_given_time_to_end_by_itself(self, way, script, tmp_path):
-        words = script(
+    def test_the_program_can_clean_up_after_sigterm(self, kind, script, tmp_path):
+        args = script(
             """
             def tidy(*_):
                 time.sleep(0.3)
@@ -182,30 +182,30 @@ class TestNothingIsLeft:
             """,
             "{a}",
         )
-        with arguments(way, 2) as more:
-            minimise(words, timeout=2, budget=1, logs=tmp_path / "logs", **more)
+        with arguments(kind, 2) as more:
+            minimise(args, timeout=2, budget=1, logs=tmp_path / "logs", **more)
         assert (tmp_path / "logs" / "0" / "tidied").exists()
         assert json.loads((tmp_path / "logs" / "0" / "command.json").read_text())["exit_code"] == 7
 
-    def test_of_one_that_would_not_end(self, way, script, tmp_path, monkeypatch):
+    def test_after_a_program_that_ignores_sigterm(self, kind, script, tmp_path, monkeypatch):
         monkeypatch.setattr("dale.evaluate.process.GRACE", 0.3)
         monkeypatch.setattr(running, "GRACE", 0.3)
-        words = script("signal.signal(15, signal.SIG_IGN)\n" + STARTS, str(tmp_path), "hangs", "{a}")
-        with arguments(way, 2) as more:
-            minimise(words, timeout=2, budget=1, **more)
+        args = script("signal.signal(15, signal.SIG_IGN)\n" + STARTS, str(tmp_path), "hangs", "{a}")
+        with arguments(kind, 2) as more:
+            minimise(args, timeout=2, budget=1, **more)
         assert len(pids(tmp_path)) == 2
         assert wait_until_gone(pids(tmp_path))
 
 
 @pytest.mark.parametrize("tidies_up", [True, False])
-def test_in_an_executor_none_outlives_a_worker_that_is_killed(tidies_up, script, tmp_path):
-    """Also those that pay no heed to SIGTERM; those that do are given time."""
+def test_in_an_executor_no_program_outlives_a_worker_that_is_killed(tidies_up, script, tmp_path):
+    """Also if it ignores SIGTERM; otherwise it can clean up."""
     handler = "lambda *_: (open(sys.argv[1] + '/tidied', 'w').close(), os._exit(0))" if tidies_up else "signal.SIG_IGN"
-    words = script(f"signal.signal(15, {handler})\n" + STARTS, str(tmp_path), "hangs", "{a}")
+    args = script(f"signal.signal(15, {handler})\n" + STARTS, str(tmp_path), "hangs", "{a}")
     code = f"""
 from concurrent.futures import ThreadPoolExecutor
 import dale
-dale.minimize(dale.Command({words!r}), {LINE!r}, budget=2, executor=ThreadPoolExecutor(2))
+dale.minimize(dale.Command({args!r}), {LINE!r}, budget=2, executor=ThreadPoolExecutor(2))
 """
     worker = subprocess.Popen([sys.executable, "-c", code])
     while len(pids(tmp_path)) < 4 and worker.poll() is None:

@@ -1,4 +1,4 @@
-"""An objective that is a program: the value that is read from it."""
+"""External programs: the value in their output."""
 
 import sys
 import tracemalloc
@@ -11,7 +11,7 @@ from programs import errors, minimise
 import dale
 from dale.evaluate.output import last_number, tail
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
 class TestValues:
@@ -45,22 +45,22 @@ class TestValues:
         assert last_number(text) == value
 
     @pytest.mark.parametrize("text", ["nan", "loss NaN", "1 -nan", "1 -1.#IND"])
-    def test_no_number(self, text):
+    def test_nan(self, text):
         assert last_number(text) != last_number(text)
 
     @pytest.mark.parametrize("said", ["nan", "-inf"])
-    def test_one_that_is_not_finite_fails_the_trial(self, said, script):
+    def test_a_value_that_is_not_finite_fails_the_trial(self, said, script):
         assert errors(minimise(script(f"print({said!r})", "{a}"), budget=1)) == [f"the objective returned {said}"]
 
-    def test_no_number_at_all(self, script):
-        words = script("print('no', end=' ' * int(sys.argv[2])); print('oh', file=sys.stderr)", "{a}", "9")
+    def test_output_without_a_number(self, script):
+        args = script("print('no', end=' ' * int(sys.argv[2])); print('oh', file=sys.stderr)", "{a}", "9")
         why = "expected a number in the standard output of the program, got none"
-        assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
-        words[-1] = "99999"
+        assert errors(minimise(args, budget=1)) == [f"{why}: oh"]
+        args[-1] = "99999"
         why = "expected a number in the last 65536 bytes of the standard output of the program, got none"
-        assert errors(minimise(words, budget=1)) == [f"{why}: oh"]
+        assert errors(minimise(args, budget=1)) == [f"{why}: oh"]
 
-    def test_a_word_is_never_cut(self, tmp_path):
+    def test_an_incomplete_word_is_not_read(self, tmp_path):
         path = tmp_path / "out"
         for n in range(8):
             path.write_text(f"1 {'12345'}{' ' * n}")
@@ -68,9 +68,9 @@ class TestValues:
         path.write_text("1 12345")
         assert last_number(tail(path, 4)) is None
 
-    def test_much_output_on_both_sides(self, script):
-        """More than any pipe holds, and more than anybody wants to read."""
-        words = script(
+    def test_long_output_before_and_after_the_number(self, script):
+        """More than fits into a pipe."""
+        args = script(
             """
             for _ in range(25):
                 os.write(1, b"123456789\\n" * 100_000)
@@ -79,10 +79,10 @@ class TestValues:
             """,
             "{a}",
         )
-        result = minimise(words, budget=1)
+        result = minimise(args, budget=1)
         assert result.fun == result.params["a"]
 
-    def test_of_much_output_only_the_end_is_read(self, tmp_path):
+    def test_only_the_end_of_long_output_is_read(self, tmp_path):
         with (tmp_path / "out").open("wb") as file:
             file.seek(10**9)
             file.write(b" 0.5\n")
@@ -104,17 +104,17 @@ class TestResultFiles:
             ('{"runs": [1, {"value": 3, "other": "x"}]}', "runs.1", 3.0),
         ],
     )
-    def test_a_number_in_it(self, text, key, value, script):
-        words = script(f"open(sys.argv[1] + '/out.json', 'w').write({text!r}); print(99)", "{folder}", "{a}")
-        result = minimise(words, budget=1, result="{folder}/out.json", key=key)
+    def test_a_number(self, text, key, value, script):
+        args = script(f"open(sys.argv[1] + '/out.json', 'w').write({text!r}); print(99)", "{folder}", "{a}")
+        result = minimise(args, budget=1, result="{folder}/out.json", key=key)
         assert (result.fun, errors(result)) == (value, [])
 
     def test_noise_and_constraints(self, script):
-        words = script(
+        args = script(
             "json.dump({'value': 1, 'noise': 0.5, 'constraints': [-1, 2]}, open(sys.argv[1] + '/o', 'w'))",
             "{folder}", "{a}",
         )  # fmt: skip
-        result = minimise(words, budget=1, result="{folder}/o", method=None)
+        result = minimise(args, budget=1, result="{folder}/o", method=None)
         (trial,) = result.history
         assert (trial.value, trial.noise, trial.constraints) == (1.0, 0.5, (-1.0, 2.0))
 
@@ -134,27 +134,27 @@ class TestResultFiles:
         ],
         ids=lambda value: value[:20] if isinstance(value, str) else None,
     )
-    def test_something_else_in_it(self, text, key, said, script):
+    def test_invalid_content(self, text, key, said, script):
         path = Path("text")
         path.write_text(text)
-        words = script("open(sys.argv[1] + '/out.json', 'w').write(open('text').read())", "{folder}", "{a}")
-        (why,) = errors(minimise(words, budget=1, result="{folder}/out.json", key=key))
+        args = script("open(sys.argv[1] + '/out.json', 'w').write(open('text').read())", "{folder}", "{a}")
+        (why,) = errors(minimise(args, budget=1, result="{folder}/out.json", key=key))
         assert said in why
 
-    def test_none(self, script):
+    def test_a_missing_file(self, script):
         (why,) = errors(minimise(script("print(1)", "{a}"), budget=1, result="out.json"))
         assert why == f"the program did not write {Path.cwd() / 'out.json'}"
 
-    def test_one_of_before_is_not_taken_and_not_deleted(self, script):
+    def test_an_existing_file_is_neither_read_nor_deleted(self, script):
         Path("out.json").write_text("1.0")
-        words = script("if float(sys.argv[1]) > 0.5: open('out.json', 'w').write('2.0')", "{a}")
-        result = minimise(words, {"a": dale.Choice([0, 1])}, result="out.json")
+        args = script("if float(sys.argv[1]) > 0.5: open('out.json', 'w').write('2.0')", "{a}")
+        result = minimise(args, {"a": dale.Choice([0, 1])}, result="out.json")
         assert {t.params["a"]: t.value for t in result.history} == {0: None, 1: 2.0}
         (why,) = errors(result)
         assert why == f"the program did not write {Path.cwd() / 'out.json'}; the existing file was not read"
         assert Path("out.json").read_text() == "2.0"
 
     @pytest.mark.parametrize("more", [{"n_parallel": 2}, {"executor": ThreadPoolExecutor(1)}], ids=["n", "executor"])
-    def test_one_for_several_at_once_is_refused(self, more):
+    def test_one_file_for_several_evaluations_is_rejected(self, more):
         with pytest.raises(ValueError, match=r"expected {folder} or {trial} in result or cwd, got result='out.json'"):
             minimise([sys.executable, "{a}"], result="out.json", **more)

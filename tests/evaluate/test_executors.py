@@ -1,4 +1,4 @@
-"""Evaluations in any ``concurrent.futures.Executor``, which stays the user's."""
+"""Evaluation in any ``concurrent.futures.Executor``, which the user owns."""
 
 import os
 import random
@@ -9,7 +9,7 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
-from ways import BOX, Counted, Random, bowl, points_of
+from evaluators import BOX, Counted, Random, bowl, points_of
 
 import dale
 from dale.history.trial import TrialState
@@ -18,7 +18,7 @@ FULL = os.environ.get("DALE_FULL") == "1"
 
 
 def test_many_workers_and_random_durations(tmp_path):
-    """As many rows as evaluations, no id twice, each executed once."""
+    """One trial per evaluation, unique ids, each executed once."""
     n = 500 if FULL else 200
 
     def fun(x):
@@ -34,7 +34,7 @@ def test_many_workers_and_random_durations(tmp_path):
 
 
 class Plain(Executor):
-    """An executor that tells nothing of its workers, nor whether a future runs."""
+    """An executor that reports neither its number of workers nor which futures run."""
 
     def __init__(self):
         self.threads = ThreadPoolExecutor(2)
@@ -59,7 +59,7 @@ class Plain(Executor):
         self.threads.shutdown(wait, cancel_futures=cancel_futures)
 
 
-class TestHowManyAtOnce:
+class TestNumberOfRunningTrials:
     def most(self, executor, **more):
         lock, out, most = threading.Lock(), [0], [0]
 
@@ -76,13 +76,13 @@ class TestHowManyAtOnce:
             assert dale.minimize(fun, BOX, budget=12, method=Random(), executor=executor, **more).nfev == 12
         return most[0]
 
-    def test_as_many_as_it_has_workers(self):
+    def test_the_number_of_workers(self):
         assert 1 < self.most(ThreadPoolExecutor(3)) <= 3
 
-    def test_or_fewer(self):
+    def test_n_parallel_below_the_number_of_workers(self):
         assert self.most(ThreadPoolExecutor(3), n_parallel=1) == 1
 
-    def test_an_executor_that_does_not_tell(self):
+    def test_an_executor_that_does_not_report_its_workers(self):
         with (
             Plain() as executor,
             pytest.raises(ValueError, match=r"Plain does not report its number of workers; pass n_parallel"),
@@ -92,8 +92,8 @@ class TestHowManyAtOnce:
 
 
 class TestEarlyEnd:
-    def test_the_target_cancels_what_has_not_begun_and_waits_for_nobody(self):
-        """Two workers, eight on their way: two run, and go on doing so."""
+    def test_the_target_cancels_queued_trials_and_does_not_wait(self):
+        """Two workers, eight pending trials: two run, and continue."""
         may_end = threading.Event()
         calls = []
 
@@ -112,8 +112,8 @@ class TestEarlyEnd:
         assert {t.state for t in result.history[1:]} <= {TrialState.PENDING}
         assert len(calls) <= 3
 
-    def test_the_time_limit_cancels_what_has_not_begun(self):
-        """Those that run are waited for and told; those in the queue are taken back."""
+    def test_the_time_limit_cancels_queued_trials(self):
+        """Running trials are waited for and recorded; queued trials are cancelled."""
         calls = []
 
         def fun(x):
@@ -129,7 +129,7 @@ class TestEarlyEnd:
         assert sorted(t.x.tobytes() for t in result.history if t.state is TrialState.COMPLETE) == sorted(calls)
         assert 0 < result.nfev < 8 == len(result.history)
 
-    def test_where_it_is_not_told_what_has_begun_all_is_waited_for(self):
+    def test_if_it_is_unknown_which_trials_run_all_are_waited_for(self):
         def fun(x):
             time.sleep(0.8)
             return bowl(x)
@@ -157,20 +157,20 @@ def dies(x):
     os._exit(1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 class TestBroken:
-    def test_a_pool_that_breaks_ends_the_run_and_nothing_is_lost(self):
+    def test_a_pool_that_breaks_ends_the_run_and_keeps_the_results(self):
         with ProcessPoolExecutor(2) as executor:
             result = dale.minimize(dies_near_the_middle, BOX, budget=200, seed=1, executor=executor, method=Random())
         assert (result.status, result.success) == (8, False)
         assert result.message.startswith("No more could be evaluated: BrokenProcessPool: ")
         assert result.fun == min(result.func_vals)
         lost = [t for t in result.history if t.state is TrialState.FAILED]
-        assert 1 <= len(lost) <= 3  # which of them broke it is not known; the next may have been refused
+        assert 1 <= len(lost) <= 3  # the cause is unknown, and the next trial may have been rejected
         assert all(t.retry and t.error.startswith("the executor broke\n") for t in lost)
         assert all(t.value == bowl(t.x) for t in result.history if t not in lost)
 
-    def test_before_there_is_anything_to_lose_it_is_an_error(self):
+    def test_a_pool_that_breaks_before_the_first_result_is_an_error(self):
         with (
             ProcessPoolExecutor(2) as executor,
             pytest.raises(RuntimeError, match="No more could be evaluated: BrokenProcessPool"),
@@ -183,7 +183,7 @@ class TestBroken:
         with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
             dale.minimize(bowl, BOX, budget=20, executor=executor)
 
-    def test_a_thread_pool_that_cannot_begin(self, caplog):
+    def test_a_thread_pool_that_cannot_start(self, caplog):
         with (
             ThreadPoolExecutor(2, initializer=int, initargs=("x",)) as executor,
             pytest.raises(RuntimeError, match="BrokenThreadPool"),
@@ -192,7 +192,7 @@ class TestBroken:
 
 
 class Failing(Executor):
-    """Each future ends as told."""
+    """An executor whose futures end as specified."""
 
     _max_workers = 1
 
@@ -212,11 +212,11 @@ class Failing(Executor):
 
 
 class KilledWorker(Exception):
-    """As Dask's."""
+    """Like the exception of Dask."""
 
 
-def test_a_future_that_fails_by_itself():
-    """A worker that died is the point's fault, as far as anyone knows; a cancelled future and Ctrl-C are not."""
+def test_a_future_that_fails_without_the_objective():
+    """The point may have killed its worker, so it is not retried; a cancelled future and Ctrl-C are transient."""
     ends = [None, KilledWorker("attempted to run on 1 worker"), "cancelled", None, KeyboardInterrupt(), None]
     result = dale.minimize(bowl, BOX, budget=6, seed=0, executor=Failing(*ends), method=Random())
     assert [t.state.value for t in result.history] == ["complete", "failed", "failed", "complete", "failed", "complete"]
@@ -226,15 +226,15 @@ def test_a_future_that_fails_by_itself():
     assert result.history[3].reason.retry_of == 2
 
 
-class TestWhatCannotBeSent:
-    def test_an_objective_is_refused_before_the_run(self):
-        words = (
+class TestPicklingErrors:
+    def test_of_the_objective_before_the_run(self):
+        message = (
             r"objective <function .*> cannot be sent to the processes of ProcessPoolExecutor: .*; define it at the top"
         )
-        with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match=words):
+        with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match=message):
             dale.minimize(lambda x: 1.0, BOX, budget=3, executor=executor)
 
-    def test_a_value_fails_its_trial(self):
+    def test_of_a_value_fail_the_trial(self):
         with ProcessPoolExecutor(1) as executor:
             result = dale.minimize(returns_a_function, BOX, budget=2, seed=0, executor=executor)
         assert all("pickle" in t.error for t in result.history)
@@ -245,13 +245,13 @@ def returns_a_function(x):
     return lambda: x
 
 
-def test_a_time_limit_for_each_evaluation_is_refused():
-    words = "got timeout=3 and an executor, whose workers dale cannot stop; omit the executor"
-    with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match=words):
+def test_timeout_is_rejected():
+    message = "got timeout=3 and an executor, whose workers dale cannot stop; omit the executor"
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match=message):
         dale.minimize(bowl, BOX, budget=3, executor=executor, timeout=3)
 
 
-def test_what_is_not_an_executor():
+def test_not_an_executor():
     class Client:
         def submit(self, fun, x): ...
 

@@ -1,4 +1,4 @@
-"""A process for each evaluation: what crashes or hangs there fails its trial, and nothing is left of it."""
+"""A process for each evaluation: a crash or a hang fails one trial, and no process is left behind."""
 
 import faulthandler
 import multiprocessing
@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ways import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, wait_until_gone
+from evaluators import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, wait_until_gone
 
 import dale
 import dale.evaluate.process as process
@@ -21,7 +21,7 @@ from dale.methods.base import Capabilities
 FULL = os.environ.get("DALE_FULL") == "1"
 pytestmark = [
     pytest.mark.filterwarnings(FORK_WARNING),
-    pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and fork"),
 ]
 
 
@@ -29,8 +29,13 @@ def failed(result):
     return [t for t in result.history if t.state is TrialState.FAILED]
 
 
+def evaluation_processes():
+    """The children of this process that evaluate trials; workers of a shared Dask cluster are not among them."""
+    return [child for child in multiprocessing.active_children() if child.name.startswith("dale-trial-")]
+
+
 def one_in(n, harm):
-    """An objective that does harm in one point of n or so."""
+    """An objective that calls ``harm`` at about one point in n."""
 
     def fun(x):
         if is_hit(x, n):
@@ -45,7 +50,7 @@ def is_hit(x, n):
 
 
 @pytest.mark.parametrize(
-    ("harm", "words"),
+    ("harm", "message"),
     [
         (lambda: (faulthandler.disable(), os.kill(os.getpid(), signal.SIGSEGV)), "was killed by signal 11 (SIGSEGV)"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "was killed by signal 9 (SIGKILL)"),
@@ -55,18 +60,20 @@ def is_hit(x, n):
     ],
     ids=["segfault", "kill", "os._exit", "sys.exit", "exit code 0"],
 )
-def test_a_process_that_dies_fails_its_trial_only(harm, words, tmp_path):
+def test_a_process_that_dies_fails_only_its_trial(harm, message, tmp_path):
     fun = Counted(tmp_path, one_in(3, harm))
     result = dale.minimize(fun, BOX, budget=12, seed=1, n_parallel=3, method=Random())
     assert [t.id for t in failed(result)] == [t.id for t in result.history if is_hit(t.x, 3)] != []
-    assert {t.error for t in failed(result)} == {f"the process of the evaluation {words} before the objective returned"}
+    assert {t.error for t in failed(result)} == {
+        f"the process of the evaluation {message} before the objective returned"
+    }
     assert not any(t.retry for t in result.history)
     assert fun.points() == points_of(result)
     assert (result.status, result.nfev) == (0, 12)
 
 
 def test_the_worker_of_one_evaluation_in_ten_is_killed(tmp_path):
-    """Only that trial fails, every other runs once; nothing is left."""
+    """Only these trials fail, every other one runs once, and no process is left."""
     fun = Counted(tmp_path, one_in(10, lambda: os.kill(os.getpid(), signal.SIGKILL)))
     n = 500 if FULL else 60
     result = dale.minimize(fun, BOX, budget=n, seed=0, n_parallel=4, method=Random())
@@ -74,24 +81,24 @@ def test_the_worker_of_one_evaluation_in_ten_is_killed(tmp_path):
     assert fun.points() == points_of(result)
     assert len(set(fun.pids())) == len(result.history) == n
     assert wait_until_gone(fun.pids())
-    assert multiprocessing.active_children() == []
+    assert evaluation_processes() == []
 
 
 def test_one_evaluation_in_ten_hangs(tmp_path):
-    """The run ends, the trials say why, and no process is left."""
+    """The run ends, the trials have the reason, and no process is left."""
     fun = Counted(tmp_path, one_in(10, lambda: time.sleep(3600)))
     n, timeout = (200, 2.0) if FULL else (40, 0.3)
     result = dale.minimize(fun, BOX, budget=n, seed=0, n_parallel=4, timeout=timeout, method=Random())
     hit = {t.id for t in result.history if is_hit(t.x, 10)}
     assert hit
-    assert hit <= {t.id for t in failed(result)}  # a machine that is busy may let others time out too
+    assert hit <= {t.id for t in failed(result)}  # on a busy machine others may time out too
     assert {t.error for t in failed(result)} == {f"timed out after {timeout:g} s"}
     assert fun.points() == points_of(result)
     assert wait_until_gone(fun.pids())
-    assert multiprocessing.active_children() == []
+    assert evaluation_processes() == []
 
 
-def test_what_does_not_want_to_end_is_killed(tmp_path, monkeypatch):
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "GRACE", 0.2)
 
     def stubborn(x):
@@ -107,13 +114,13 @@ def test_what_does_not_want_to_end_is_killed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_what_an_evaluation_has_started_ends_with_it(hangs, tmp_path):
+def test_children_of_an_evaluation_end_with_it(hangs, tmp_path):
     def starts(x):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
         (tmp_path / str(child.pid)).touch()
         if hangs:
             child.wait()
-        child.returncode = 0  # no complaint that it still runs
+        child.returncode = 0  # no warning that it still runs
         return bowl(x)
 
     result = dale.minimize(starts, BOX, budget=2, seed=0, timeout=2 if hangs else 60, method=Random())
@@ -124,7 +131,7 @@ def test_what_an_evaluation_has_started_ends_with_it(hangs, tmp_path):
 
 
 @pytest.mark.parametrize("stop", ["callback", "error", "target"])
-def test_none_is_left_after_an_early_end(stop, tmp_path):
+def test_no_process_is_left_after_an_early_end(stop, tmp_path):
     def fun(x):
         if x[0] > 0:
             time.sleep(3600)
@@ -144,16 +151,16 @@ def test_none_is_left_after_an_early_end(stop, tmp_path):
         pending = [t for t in result.history if t.state is TrialState.PENDING]
         assert result.nfev + len(pending) == len(result.history)
     assert not any(map(is_alive, counted.pids()))
-    assert multiprocessing.active_children() == []
+    assert evaluation_processes() == []
 
 
-def test_ctrl_c_of_a_terminal_does_not_reach_an_evaluation():
-    """A terminal sends it to its group of processes, and each evaluation has a group of its own."""
+def test_ctrl_c_in_a_terminal_does_not_reach_an_evaluation():
+    """A terminal sends it to its process group, and each evaluation has its own group."""
     result = dale.minimize(lambda x: float(os.getpgrp() == os.getpid()), BOX, budget=2, seed=0, n_parallel=2)
     assert result.func_vals.tolist() == [1.0, 1.0]
 
 
-def test_a_value_that_cannot_be_sent():
+def test_a_value_that_cannot_be_pickled():
     result = dale.minimize(lambda x: lambda: x, BOX, budget=2, seed=0, n_parallel=2)
     assert all("which cannot be pickled: " in t.error for t in result.history)
     assert all(t.error.startswith("the objective returned <function") for t in result.history)
@@ -164,13 +171,13 @@ class Unreadable:
         return int, ("no number",)
 
 
-def test_a_value_that_cannot_be_read():
+def test_a_value_that_cannot_be_unpickled():
     result = dale.minimize(lambda x: Unreadable(), BOX, budget=2, seed=0, n_parallel=2)
-    words = "the return value of the objective cannot be unpickled: ValueError"
-    assert all(t.error.startswith(words) for t in result.history)
+    message = "the return value of the objective cannot be unpickled: ValueError"
+    assert all(t.error.startswith(message) for t in result.history)
 
 
-def test_a_large_value_and_much_output(capfd):
+def test_a_large_value_and_long_output(capfd):
     def fun(x):
         print("x" * 100_000)
         return dale.Evaluation(bowl(x), constraints=[-1.0] * 50_000)
@@ -183,15 +190,15 @@ class Takes(Random):
     capabilities = Capabilities(outcome_constraints=True)
 
 
-class TestHowProcessesAreMade:
-    def test_what_a_fresh_interpreter_finds_is_not_forked(self):
+class TestStartMethods:
+    def test_an_importable_objective_is_not_forked(self):
         assert process._start_method(bowl) == "forkserver"
 
-    def test_other_objectives_are(self):
+    def test_other_objectives_are_forked(self):
         assert process._start_method(lambda x: 1.0) == "fork"
         assert process._start_method(one_in(2, sys.exit)) == "fork"
 
-    def test_so_are_those_of_a_notebook(self, monkeypatch):
+    def test_an_objective_of_a_notebook_is_forked(self, monkeypatch):
         main = type(sys)("__main__")  # a module without a file
         main.__spec__ = None
         main.fun = lambda x: 1.0
@@ -201,25 +208,27 @@ class TestHowProcessesAreMade:
         main.__file__ = __file__
         assert process._start_method(main.fun) == "forkserver"
 
-    def test_points_with_options_that_cannot_be_sent(self):
+    def test_points_with_options_that_cannot_be_pickled(self):
         space = {"f": dale.Choice([lambda: 1.0, lambda: 2.0])}
         result = dale.minimize(call_it, space, budget=2, seed=0, n_parallel=2)
         assert sorted(result.func_vals) == [1.0, 2.0]
 
-    def test_without_fork_it_is_said_what_to_do(self, monkeypatch):
+    def test_without_fork_the_error_says_what_to_do(self, monkeypatch):
         monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
-        words = r"objective <function .*lambda.*> cannot be sent to another process: .*; define it at the top level of "
-        with pytest.raises(TypeError, match=words + r"a module, or use executor=.*ThreadPoolExecutor\(\)"):
+        message = (
+            r"objective <function .*lambda.*> cannot be sent to another process: .*; define it at the top level of "
+        )
+        with pytest.raises(TypeError, match=message + r"a module, or use executor=.*ThreadPoolExecutor\(\)"):
             dale.minimize(lambda x: 1.0, BOX, budget=2, n_parallel=2)
         assert process._start_method(bowl) == "spawn"
 
-    def test_by_spawn(self, monkeypatch):
+    def test_spawn(self, monkeypatch):
         monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
         result = dale.minimize(bowl, BOX, budget=2, seed=0, timeout=60)
         assert [t.value for t in result.history] == [bowl(t.x) for t in result.history]
 
-    def test_the_time_to_begin_does_not_count(self, monkeypatch):
-        """A fresh interpreter needs longer than this to import dale."""
+    def test_the_start_of_the_process_does_not_count_towards_the_timeout(self, monkeypatch):
+        """A new interpreter takes longer than this to import dale."""
         monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
         result = dale.minimize(bowl, BOX, budget=1, seed=0, timeout=0.1)
         assert result.history[0].error in (None, "timed out after 0.1 s")
@@ -228,7 +237,7 @@ class TestHowProcessesAreMade:
         assert result.history[0].error == "the process of the evaluation did not start within 0.05 s"
         assert result.history[0].retry
 
-    def test_what_the_fork_server_is_to_import_stays(self, monkeypatch):
+    def test_preloaded_modules_of_the_fork_server_are_kept(self, monkeypatch):
         set_to = []
         monkeypatch.setattr(multiprocessing.forkserver._forkserver, "_preload_modules", ["json"])
         monkeypatch.setattr(multiprocessing, "set_forkserver_preload", set_to.append)
@@ -241,7 +250,7 @@ def call_it(params):
 
 
 class TestNoProcess:
-    """Where processes cannot be started, the run says so and what was learnt is not lost."""
+    """If no process can be started, the run ends with a message and keeps its results."""
 
     def fails(self, monkeypatch, after):
         start, calls = multiprocessing.context.ForkProcess.start, []
@@ -254,19 +263,19 @@ class TestNoProcess:
 
         monkeypatch.setattr(multiprocessing.context.ForkProcess, "start", failing)
 
-    def test_from_the_beginning(self, monkeypatch):
+    def test_at_the_start_of_the_run(self, monkeypatch):
         self.fails(monkeypatch, 0)
         with pytest.raises(RuntimeError, match="could be evaluated: no process could be started: BlockingIOError"):
             dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
 
-    def test_later(self, monkeypatch):
+    def test_later_in_the_run(self, monkeypatch):
         self.fails(monkeypatch, 5)
         result = dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
         assert (result.status, result.success, len(result.func_vals)) == (8, False, 5)
         assert result.message.startswith("No more could be evaluated: no process could be started: BlockingIOError")
         assert [t.retry for t in result.history] == [False] * 5 + [True] * (len(result.history) - 5)
 
-    def test_none_is_begun_after_the_end_of_the_interpreter(self):
+    def test_none_is_started_when_the_interpreter_exits(self):
         workers = process.ProcessEvaluator(lambda x: bowl(x), 2, 60.0)
         workers._close()
         with pytest.raises(RuntimeError, match="interpreter is exiting"):
@@ -280,7 +289,7 @@ def in_a_daemon(queue):
         queue.put(str(error))
 
 
-def test_inside_a_daemonic_process_it_is_said_what_to_do():
+def test_in_a_daemonic_process_the_error_says_what_to_do():
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     daemon = context.Process(target=in_a_daemon, args=(queue,), daemon=True)
@@ -306,14 +315,14 @@ def test_inside_an_evaluation():
 
 
 class TestScripts:
-    """What a user runs from a file."""
+    """Runs started from a script."""
 
     def run(self, tmp_path, code, **more):
         path = tmp_path / "script.py"
         path.write_text(textwrap.dedent(code))
         return subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, **more)
 
-    def test_without_the_guard_there_is_a_hint(self, tmp_path):
+    def test_without_a_main_guard_the_error_has_a_hint(self, tmp_path):
         done = self.run(
             tmp_path,
             """
@@ -330,13 +339,13 @@ class TestScripts:
         )
         assert last.endswith('must be under: if __name__ == "__main__"')
 
-    def test_a_lambda_needs_no_guard(self, tmp_path):
+    def test_a_lambda_needs_no_main_guard(self, tmp_path):
         code = "import dale; print(dale.minimize(lambda x: float(x[0] ** 2), [(-1, 1)], budget=5, n_parallel=2).nfev)"
         done = self.run(tmp_path, code)
         assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")
 
     @pytest.mark.parametrize("fun", ["fun", "lambda x: fun(x)"], ids=["forkserver", "fork"])
-    def test_none_outlives_a_run_that_is_killed(self, fun, tmp_path):
+    def test_no_process_outlives_a_run_that_is_killed(self, fun, tmp_path):
         code = f"""
             import dale, os, signal, time
             from pathlib import Path
@@ -362,8 +371,8 @@ class TestScripts:
         assert len(pids) == 3
         assert wait_until_gone(pids)
 
-    def test_none_outlives_the_interpreter(self, tmp_path):
-        """A run in a daemon thread is not told of the end."""
+    def test_no_process_outlives_the_interpreter(self, tmp_path):
+        """A run in a daemon thread is not notified when the interpreter exits."""
         code = f"""
             import dale, os, threading, time
             from pathlib import Path

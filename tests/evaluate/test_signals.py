@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the best so far comes back, nothing is left, and a second one ends at once."""
+"""Ctrl-C and SIGTERM: the first returns the best result so far, the second exits immediately; no process is left."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from ways import BOX, Random, bowl, is_alive
+from evaluators import BOX, Random, bowl, is_alive
 
 import dale
 from dale.evaluate.signals import Signals
@@ -18,24 +18,24 @@ from dale.history.trial import TrialState
 FULL = os.environ.get("DALE_FULL") == "1"
 REPETITIONS = 50 if FULL else 4
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
 @pytest.fixture(autouse=True)
 def in_the_foreground():
-    """Those of a foreground process: in the background of a shell SIGINT is ignored, and minimize leaves it so."""
+    """The handlers of a foreground process: in the background a shell ignores SIGINT, and minimize keeps that."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGINT, before[0])
     signal.signal(signal.SIGTERM, before[1])
 
 
-# Forks a run, signals it at a random moment and prints what came of it, so often as told.
+# Repeatedly forks a run, sends it a signal at a random time, and prints the result.
 DRIVER = """
 import json, os, random, signal, sys, time
 import dale
 sys.path.insert(0, {here!r})
-from ways import Counted, Random, bowl, is_alive
+from evaluators import Counted, Random, bowl, is_alive
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,11 +43,11 @@ def slow(x):
     time.sleep(0.02)
     return bowl(x)
 
-def run(folder, way, pipe):
+def run(folder, kind, pipe):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     fun = Counted(Path(folder), slow)
-    # The default method thinks much, so that some signals arrive while it does.
-    result = dale.minimize(fun, [(-2, 2), (-2, 2)], budget=100000, seed=0, n_parallel=3 if way == "processes" else 1)
+    # The default method computes for a while, so some signals arrive during a proposal.
+    result = dale.minimize(fun, [(-2, 2), (-2, 2)], budget=100000, seed=0, n_parallel=3 if kind == "processes" else 1)
     told = [t for t in result.history if t.value is not None]
     said = dict(status=result.status, message=result.message, nfev=result.nfev, told=len(told), fun=result.fun,
                 best=min([t.value for t in told], default=None), pids=fun.pids(), executed=len(fun.lines()),
@@ -75,12 +75,12 @@ for _ in range(int(sys.argv[3])):
 """
 
 
-@pytest.mark.parametrize("way", ["here", "processes"])
+@pytest.mark.parametrize("kind", ["serial", "processes"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_at_random_moments_the_best_so_far_comes_back(name, way):
+def test_at_random_times_the_best_result_is_returned(name, kind):
     code = DRIVER.format(here=str(Path(__file__).parent))
     done = subprocess.run(
-        [sys.executable, "-c", code, name, way, str(REPETITIONS)], capture_output=True, text=True, timeout=600
+        [sys.executable, "-c", code, name, kind, str(REPETITIONS)], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -91,11 +91,11 @@ def test_at_random_moments_the_best_so_far_comes_back(name, way):
         assert row["fun"] == row["best"]
         assert row["true"]
         assert row["nfev"] == row["told"] <= row["executed"] <= row["told"] + row["pending"]
-        assert row["pending"] <= (3 if way == "processes" else 1)
+        assert row["pending"] <= (3 if kind == "processes" else 1)
         assert row["left"] == []
 
 
-def test_in_the_objective_it_takes_effect_at_once():
+def test_in_the_objective_it_takes_effect_immediately():
     seen = []
 
     def fun(x):
@@ -110,8 +110,8 @@ def test_in_the_objective_it_takes_effect_at_once():
     assert result.history[2].state is TrialState.PENDING
 
 
-def test_elsewhere_it_waits_until_nothing_can_be_lost():
-    """Here it arrives while the method thinks: the proposal is recorded, and not evaluated."""
+def test_during_a_proposal_it_is_deferred():
+    """The proposal is recorded and not evaluated."""
 
     class Interrupted(Random):
         def propose(self, snapshot, rng):
@@ -130,7 +130,7 @@ def test_in_the_callback():
     assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 1)
 
 
-def test_a_value_is_told_though_the_objective_has_swallowed_the_signal():
+def test_a_value_is_recorded_if_the_objective_catches_the_interrupt():
     def fun(x):
         try:
             signal.raise_signal(signal.SIGINT)
@@ -141,8 +141,8 @@ def test_a_value_is_told_though_the_objective_has_swallowed_the_signal():
     assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 1)
 
 
-def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
-    """The run is complete, but whoever pressed Ctrl-C is told that it was seen."""
+def test_after_the_last_evaluation_it_is_still_reported(monkeypatch):
+    """The run is complete, but the status shows that the signal arrived."""
     told = dale.Optimizer.result
 
     def late(self):
@@ -154,7 +154,7 @@ def test_after_the_last_evaluation_it_is_not_swallowed(monkeypatch):
     assert (result.status, result.message, result.nfev) == (dale.Status.INTERRUPTED, "Interrupted", 2)
 
 
-def test_the_second_ends_at_once():
+def test_the_second_exits_immediately():
     class Deaf(Random):
         def propose(self, snapshot, rng):
             if snapshot.history.n_asked == 2:
@@ -172,7 +172,7 @@ def handlers():
     return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
 
-def test_the_handlers_are_put_back():
+def test_the_handlers_are_restored():
     before = handlers()
     within = []
 
@@ -190,7 +190,7 @@ def test_the_handlers_are_put_back():
     assert all(taken not in before for pair in within for taken in pair)
 
 
-def test_a_handler_of_the_user_s_is_left_alone():
+def test_a_handler_of_the_user_is_kept():
     calls = []
     before = signal.signal(signal.SIGTERM, lambda *_: calls.append(1))
     try:
@@ -200,7 +200,7 @@ def test_a_handler_of_the_user_s_is_left_alone():
     assert (result.status, len(calls)) == (0, 3)
 
 
-def test_one_that_the_user_sets_meanwhile_too():
+def test_a_handler_that_the_user_sets_during_the_run_is_kept():
     mine = lambda *_: None  # noqa: E731
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -221,7 +221,7 @@ def test_in_another_thread_no_handler_is_set():
     assert seen == [before] * 3
 
 
-def test_a_run_inside_a_run_ends_both():
+def test_it_ends_a_nested_run_and_the_outer_run():
     def inner(x):
         def fun(y):
             signal.raise_signal(signal.SIGINT)
@@ -248,13 +248,13 @@ dale.minimize(lambda x: stubborn(x), [(0, 1)], budget=9, n_parallel=2)
 """
 
 
-def test_the_second_ctrl_c_ends_processes_that_would_not(tmp_path):
+def test_the_second_ctrl_c_kills_processes_that_ignore_sigterm(tmp_path):
     run = subprocess.Popen([sys.executable, "-c", TWICE, str(tmp_path)], stderr=subprocess.PIPE, text=True)
     while len(list(tmp_path.iterdir())) < 2:
         assert run.poll() is None
         threading.Event().wait(0.05)
     run.send_signal(signal.SIGINT)
-    threading.Event().wait(0.5)  # it waits for them to end by themselves
+    threading.Event().wait(0.5)  # the run waits for them to exit
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=60)
     assert run.returncode == -signal.SIGINT

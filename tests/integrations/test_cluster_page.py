@@ -1,4 +1,4 @@
-"""docs/cluster.md, followed to the letter: its commands, its script, on free ports."""
+"""Runs the commands and the script of docs/cluster.md, on free ports."""
 
 import re
 import shlex
@@ -18,27 +18,27 @@ def blocks(kind):
 
 
 def shown_file(name):
-    """A file as docs/programs.md shows it."""
+    """The content of a file in docs/programs.md."""
     page = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
     return re.search(rf"^```\w+\n(# {re.escape(name)}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_two_hosts(tmp_path):
     port = str(free_port())
     (tmp_path / "fit.py").write_text(blocks("py")[0].replace("8786", port), encoding="utf-8")
     lines = [shlex.split(line) for line in "".join(blocks("console")).replace("8786", port).splitlines()]
-    first_words = [["dask", "scheduler"], *[["dask", "worker"]] * 2, ["python", "fit.py"], ["dale", "run"]]
-    assert [words[:2] for words in lines] == first_words
+    first_args = [["dask", "scheduler"], *[["dask", "worker"]] * 2, ["python", "fit.py"], ["dale", "run"]]
+    assert [args[:2] for args in lines] == first_args
     for name in ("space.toml", "sim.py"):
         (tmp_path / name).write_text(shown_file(name), encoding="utf-8")
     with commands(tmp_path) as start:
-        for words in lines[:3]:
-            start(*words[1:])
+        for args in lines[:3]:
+            start(*args[1:])
         ran, program = (
             subprocess.run(
-                [sys.executable, *words],
+                [sys.executable, *args],
                 cwd=tmp_path,
                 env=environment(),
                 capture_output=True,
@@ -46,7 +46,7 @@ def test_two_hosts(tmp_path):
                 timeout=120,
                 check=False,
             )
-            for words in (lines[3][1:], ["-m", *lines[4]])
+            for args in (lines[3][1:], ["-m", *lines[4]])
         )
     assert (ran.returncode, program.returncode) == (0, 0), ran.stderr + program.stderr
     assert ran.stdout.startswith("The budget is spent after 40 evaluations\nbest value")
@@ -58,7 +58,7 @@ def test_two_hosts(tmp_path):
     assert sorted(int(path.name) for path in (tmp_path / "sim.logs").iterdir()) == list(range(12))
 
 
-def test_the_script_for_a_queue_is_python_and_names_what_there_is():
+def test_the_script_for_a_queue_compiles():
     code = blocks("py")[1]
     compile(code, "<example>", "exec")
     assert "from dale.integrations.dask import executor" in code

@@ -1,17 +1,17 @@
-"""Whoever runs the objective, a run keeps the same promises."""
+"""Tests that every kind of evaluator must pass."""
 
 import threading
 import time
 
 import numpy as np
 import pytest
-from ways import BOX, FORK_WARNING, WAYS, Counted, Random, arguments, bowl, points_of
+from evaluators import BOX, EVALUATORS, FORK_WARNING, Counted, Random, arguments, bowl, points_of
 
 import dale
 from dale.history.trial import TrialState
 
 pytestmark = pytest.mark.filterwarnings(FORK_WARNING)
-each_way = pytest.mark.parametrize("way", WAYS)
+each_evaluator = pytest.mark.parametrize("kind", EVALUATORS)
 
 
 def raises(x):
@@ -20,7 +20,7 @@ def raises(x):
     return bowl(x)
 
 
-def asks_for_another_machine(x):
+def fails_transiently(x):
     raise dale.Retry("the node died")
 
 
@@ -45,10 +45,10 @@ def later(x):
     return bowl(x)
 
 
-@each_way
-def test_each_trial_is_executed_once(way, tmp_path):
+@each_evaluator
+def test_each_trial_is_executed_once(kind, tmp_path):
     fun = Counted(tmp_path)
-    with arguments(way) as more:
+    with arguments(kind) as more:
         result = dale.minimize(fun, BOX, budget=12, seed=0, **more)
     assert fun.points() == points_of(result)
     assert len(result.history) == result.nfev == 12
@@ -57,9 +57,9 @@ def test_each_trial_is_executed_once(way, tmp_path):
     assert (result.status, result.success) == (0, True)
 
 
-@each_way
-def test_what_raises_fails_its_trial_with_the_traceback(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_an_exception_fails_its_trial_with_the_traceback(kind):
+    with arguments(kind) as more:
         result = dale.minimize(raises, BOX, budget=8, seed=0, method=Random(), **more)
     assert {t.state for t in result.history} == {TrialState.COMPLETE, TrialState.FAILED}
     for trial in result.history:
@@ -68,55 +68,55 @@ def test_what_raises_fails_its_trial_with_the_traceback(way):
         assert trial.error is None or trial.error.endswith("RuntimeError: solver diverged\n")
 
 
-@each_way
-def test_the_fault_of_the_machine(way):
-    with arguments(way, 2) as more:
-        result = dale.minimize(asks_for_another_machine, BOX, budget=4, seed=0, **more)
+@each_evaluator
+def test_a_transient_failure_is_retried(kind):
+    with arguments(kind, 2) as more:
+        result = dale.minimize(fails_transiently, BOX, budget=4, seed=0, **more)
     assert [t.retry for t in result.history] == [True] * 4
     assert len({t.unit_x.tobytes() for t in result.history}) <= 2
     assert (result.status, result.nfev) == (3, 4)
 
 
-@each_way
-def test_several_objectives_are_refused_at_the_first(way):
-    with arguments(way) as more, pytest.raises(TypeError, match="dale minimises one objective"):
+@each_evaluator
+def test_several_objectives_are_rejected_after_the_first_evaluation(kind):
+    with arguments(kind) as more, pytest.raises(TypeError, match="dale minimises one objective"):
         dale.minimize(two, BOX, budget=50, seed=0, **more)
 
 
-@each_way
-def test_only_the_callback_may_stop_a_run_with_stopiteration(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_stopiteration_in_the_objective_does_not_stop_the_run(kind):
+    with arguments(kind) as more:
         result = dale.minimize(stopped, BOX, budget=3, seed=0, **more)
     assert result.nfev == 3
     assert all("StopIteration" in t.error for t in result.history)
 
 
-@each_way
-def test_values_with_noise_and_constraints(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_values_with_noise_and_constraints(kind):
+    with arguments(kind) as more:
         result = dale.minimize(measured, BOX, budget=6, seed=0, **more)
     assert [(t.noise, t.constraints) for t in result.history] == [(0.1, (t.x[0],)) for t in result.history]
 
 
-@each_way
-def test_the_target(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_the_target(kind):
+    with arguments(kind) as more:
         result = dale.minimize(bowl, BOX, budget=60, seed=0, target=1e-3, **more)
     assert (result.status, result.message) == (1, "The target is reached")
     assert result.fun <= 1e-3
     assert result.nfev < 30
 
 
-@each_way
-def test_the_tolerance(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_the_tolerance(kind):
+    with arguments(kind) as more:
         result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, **more)
     assert (result.status, result.nfev < 60) == (6, True)
-    assert all(t.state is TrialState.COMPLETE for t in result.history)  # what had begun was waited for
+    assert all(t.state is TrialState.COMPLETE for t in result.history)  # running trials were waited for
 
 
-@each_way
-def test_the_callback(way):
+@each_evaluator
+def test_the_callback(kind):
     seen = []
 
     def callback(result):
@@ -124,36 +124,36 @@ def test_the_callback(way):
         if len(seen) == 4:
             raise StopIteration
 
-    with arguments(way) as more:
+    with arguments(kind) as more:
         result = dale.minimize(bowl, BOX, budget=60, seed=0, callback=callback, **more)
     assert (result.status, result.message, result.success) == (2, "Stopped by the callback", False)
     assert len(seen) == 4
     assert result.nfev < 12
 
 
-@each_way
-def test_the_time_limit(way, tmp_path):
-    """After it nothing is begun; what has begun is waited for and told."""
+@each_evaluator
+def test_the_time_limit(kind, tmp_path):
+    """After it no evaluation starts; running ones are waited for and recorded."""
     fun = Counted(tmp_path, later)
-    with arguments(way) as more:
+    with arguments(kind) as more:
         result = dale.minimize(fun, BOX, budget=10_000, seed=0, time_limit=1.0, method=Random(), **more)
     assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
     told = [t for t in result.history if t.state is TrialState.COMPLETE]
     assert 0 < result.nfev == len(told) < 10_000
     assert fun.points() == sorted(t.x.tobytes().hex() for t in told)
-    assert len(result.history) - len(told) <= (2 if way.startswith("dask") else 0)  # on the way to a worker
+    assert len(result.history) - len(told) <= (2 if kind.startswith("dask") else 0)  # waiting for a worker
 
 
-@each_way
-def test_a_finite_space(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_a_finite_space(kind):
+    with arguments(kind) as more:
         result = dale.minimize(narrow, [dale.Int(1, 3), dale.Int(1, 2)], budget=50, seed=0, **more)
     assert (result.status, result.nfev, result.fun) == (4, 6, 2)
 
 
-@each_way
-def test_points_and_values_from_before(way):
-    with arguments(way) as more:
+@each_evaluator
+def test_initial_points_and_known_values(kind):
+    with arguments(kind) as more:
         first = dale.minimize(bowl, BOX, budget=5, seed=0, x0=[[1, 1], [0, 0]], **more)
         known = dale.minimize(bowl, BOX, budget=3, seed=0, x0=[[1, 1], [0, 0]], y0=[4.5, 1.5], **more)
     assert [t.x.tolist() for t in first.history[:2]] == [[1, 1], [0, 0]]
@@ -170,8 +170,8 @@ def test_a_serial_run_is_ask_and_tell_bit_for_bit(more):
     assert [t.unit_x.tobytes() for t in result.history] == [t.unit_x.tobytes() for t in optimizer.history]
 
 
-def test_idle_workers_are_given_work_and_no_more_than_wanted():
-    """As many as wanted are out, and as soon as one has ended the next is begun."""
+def test_n_parallel_trials_run_at_any_time():
+    """As soon as one completes, the next one starts."""
     lock, out, most, order = threading.Lock(), [0], [0], []
     first_may_end = threading.Event()
 
@@ -184,7 +184,7 @@ def test_idle_workers_are_given_work_and_no_more_than_wanted():
             if me >= 9:
                 first_may_end.set()
         if me == 0:
-            assert first_may_end.wait(60)  # the slowest holds up nobody
+            assert first_may_end.wait(60)  # the slowest trial does not delay the others
         with lock:
             out[0] -= 1
         return bowl(x)

@@ -1,4 +1,4 @@
-"""The ways to evaluate, for tests that hold all of them to the same promises; and objectives that can travel."""
+"""All kinds of evaluators, for tests that apply to each of them; and objectives that can be pickled."""
 
 import os
 import time
@@ -12,10 +12,10 @@ import numpy as np
 
 from dale_bench.workers.methods import RandomPoints
 
-Random = RandomPoints  # a method that thinks of nothing, for tests of what is around it
+Random = RandomPoints  # a method without a model, for tests of everything else
 BOX = [(-2, 2), (-2, 2)]
-WAYS = ["here", "threads", "pool", "processes", "timeout", "dask threads", "dask cluster"]
-FORK_WARNING = "ignore:.*multi-threaded, use of fork:DeprecationWarning"  # pytest-xdist has a thread
+EVALUATORS = ["serial", "threads", "pool", "processes", "timeout", "dask threads", "dask cluster"]
+FORK_WARNING = "ignore:.*multi-threaded, use of fork:DeprecationWarning"  # because of the thread of pytest-xdist
 
 
 def bowl(x):
@@ -23,27 +23,27 @@ def bowl(x):
 
 
 @contextmanager
-def arguments(way, n=3):
-    """What to give to ``minimize``."""
-    if way == "threads":
+def arguments(kind, n=3):
+    """The arguments of ``minimize`` that select an evaluator."""
+    if kind == "threads":
         with ThreadPoolExecutor(n) as executor:
             yield {"executor": executor}
-    elif way == "pool":
+    elif kind == "pool":
         with ProcessPoolExecutor(n) as executor:
             yield {"executor": executor}
-    elif way.startswith("dask"):
+    elif kind.startswith("dask"):
         from clusters import shared  # these imports are slow
 
         from dale.integrations.dask import executor
 
-        yield {"executor": executor(shared(way))}  # two at once
+        yield {"executor": executor(shared(kind))}  # runs two evaluations at once
     else:
-        yield {"here": {}, "processes": {"n_parallel": n}, "timeout": {"n_parallel": n, "timeout": 60}}[way]
+        yield {"serial": {}, "processes": {"n_parallel": n}, "timeout": {"n_parallel": n, "timeout": 60}}[kind]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """An objective that leaves a file for each time that it runs, named by its process and point: at once or not."""
+    """An objective that creates a file per call, named by process and point, so that concurrent calls are counted."""
 
     folder: Path
     fun: object = bowl
@@ -67,7 +67,7 @@ def points_of(result):
 
 
 def is_alive(pid):
-    """Whether a process runs; one that has ended and that nobody has asked for does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -77,7 +77,7 @@ def is_alive(pid):
 
 
 def wait_until_gone(pids):
-    """Whether none of them is left; a kill takes a moment."""
+    """Whether all of them end within a minute."""
     for _ in range(600):
         if not any(map(is_alive, pids)):
             return True
