@@ -17,6 +17,7 @@ from evaluators import wait_until_gone
 import dale
 from dale.cli import main
 from dale.history.trial import TrialState
+from dale.store import store
 
 FULL = os.environ.get("DALE_FULL") == "1"
 KILLS = 20 if FULL else 2
@@ -88,6 +89,23 @@ class TestRun:
         said = "dale: run.db has 5 of 5 evaluations: pass a larger --budget to continue\n"
         assert capsys.readouterr().err == said
         assert len(dale.open("run.db").history) == 5
+
+    def test_a_store_is_read_and_verified_once(self, monkeypatch, capsys):
+        assert main(line("--budget", "3", "--no-progress")) == 0
+        verified = []
+        verify = store.check
+        monkeypatch.setattr(store, "check", lambda *args: verified.append(args) or verify(*args))
+        assert main(line("--budget", "5", "--no-progress")) == 0
+        assert "3 of 5 evaluations" in capsys.readouterr().err
+        assert len(verified) == 1
+
+    def test_known_values_are_not_reported_as_evaluations(self, capsys):
+        Path("data.csv").write_text("a,b,y\n0.5,1,1.04\n0.2,4,2.01\n")
+        assert main(line("--budget", "2", "--x0", "data.csv", "--y0", "y")) == 0
+        assert [said.split()[1:6] for said in capsys.readouterr().err.splitlines()] == [
+            ["1", "of", "2:", "trial", "2"],
+            ["2", "of", "2:", "trial", "3"],
+        ]
 
     def test_every_option(self, capsys):
         Path("data.csv").write_text("a,b,y\n0.5,1,1.04\n0.2,4,2.01\n")
@@ -322,6 +340,24 @@ class TestSignals:
         assert out.splitlines()[0] == {130: "Interrupted", 143: "Terminated"}[status] + " after 2 evaluations"
         assert out.splitlines()[1].startswith("best value  ")
         assert wait_until_gone(self.pids())
+
+    @pytest.mark.parametrize(
+        ("status", "code"),
+        [
+            (dale.Status.TERMINATED, 143),
+            (dale.Status.INTERRUPTED, 130),
+            (dale.Status.EXECUTOR_BROKEN, 1),
+            (dale.Status.BUDGET_SPENT, 0),
+        ],
+    )
+    def test_the_exit_code_depends_on_the_status_and_not_on_the_message(self, status, code, monkeypatch):
+        def ended(*args, **options):
+            result = dale.minimize(lambda p: p["a"], {"a": (0, 1)}, budget=1)
+            result.update(status=status, message="Terminated")
+            return result
+
+        monkeypatch.setattr("dale.cli.run.minimize", ended)
+        assert main(line("--budget", "1", "--no-progress")) == code
 
     def test_kill_9_and_resume(self):
         for kill in range(KILLS):

@@ -185,7 +185,7 @@ class TestEnvironment:
     def test_a_program_that_the_executor_cannot_start_ends_the_run(self, tmp_path):
         with (
             ThreadPoolExecutor(1) as executor,
-            pytest.raises(RuntimeError, match=r"^No more could be evaluated: the program 'no-such' could not"),
+            pytest.raises(RuntimeError, match=r"^No further evaluation was possible: the program 'no-such' could not"),
         ):
             minimise(["no-such", "{a}"], budget=60, executor=executor, store=tmp_path / "run.db")
         assert len(dale.open(tmp_path / "run.db").history) == 1

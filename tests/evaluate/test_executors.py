@@ -163,7 +163,7 @@ class TestBroken:
         with ProcessPoolExecutor(2) as executor:
             result = dale.minimize(dies_near_the_middle, BOX, budget=200, seed=1, executor=executor, method=Random())
         assert (result.status, result.success) == (8, False)
-        assert result.message.startswith("No more could be evaluated: BrokenProcessPool: ")
+        assert result.message.startswith("No further evaluation was possible: BrokenProcessPool: ")
         assert result.fun == min(result.func_vals)
         lost = [t for t in result.history if t.state is TrialState.FAILED]
         assert 1 <= len(lost) <= 3  # the cause is unknown, and the next trial may have been rejected
@@ -173,7 +173,7 @@ class TestBroken:
     def test_a_pool_that_breaks_before_the_first_result_is_an_error(self):
         with (
             ProcessPoolExecutor(2) as executor,
-            pytest.raises(RuntimeError, match="No more could be evaluated: BrokenProcessPool"),
+            pytest.raises(RuntimeError, match="No further evaluation was possible: BrokenProcessPool"),
         ):
             dale.minimize(dies, BOX, budget=20, executor=executor)
 

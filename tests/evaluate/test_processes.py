@@ -265,14 +265,15 @@ class TestNoProcess:
 
     def test_at_the_start_of_the_run(self, monkeypatch):
         self.fails(monkeypatch, 0)
-        with pytest.raises(RuntimeError, match="could be evaluated: no process could be started: BlockingIOError"):
+        with pytest.raises(RuntimeError, match="was possible: no process could be started: BlockingIOError"):
             dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
 
     def test_later_in_the_run(self, monkeypatch):
         self.fails(monkeypatch, 5)
         result = dale.minimize(lambda x: bowl(x), BOX, budget=9, seed=0, n_parallel=2)
         assert (result.status, result.success, len(result.func_vals)) == (8, False, 5)
-        assert result.message.startswith("No more could be evaluated: no process could be started: BlockingIOError")
+        message = "No further evaluation was possible: no process could be started: BlockingIOError"
+        assert result.message.startswith(message)
         assert [t.retry for t in result.history] == [False] * 5 + [True] * (len(result.history) - 5)
 
     def test_none_is_started_when_the_interpreter_exits(self):
@@ -335,7 +336,7 @@ class TestScripts:
         assert done.returncode == 1
         last = done.stderr.strip().splitlines()[-1]
         assert last.startswith(
-            "RuntimeError: No more could be evaluated: the process of the evaluation ended with exit"
+            "RuntimeError: No further evaluation was possible: the process of the evaluation ended with exit"
         )
         assert last.endswith('must be under: if __name__ == "__main__"')
 

@@ -86,8 +86,8 @@ def test_at_random_times_the_best_result_is_returned(name, kind):
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) == REPETITIONS
     for row in rows:
-        assert (row["code"], row["status"]) == (0, 2), done.stderr
-        assert row["message"] == {"SIGINT": "Interrupted", "SIGTERM": "Terminated"}[name]
+        status = {"SIGINT": dale.Status.INTERRUPTED, "SIGTERM": dale.Status.TERMINATED}[name]
+        assert (row["code"], row["status"], row["message"]) == (0, status, status.message), done.stderr
         assert row["fun"] == row["best"]
         assert row["true"]
         assert row["nfev"] == row["told"] <= row["executed"] <= row["told"] + row["pending"]

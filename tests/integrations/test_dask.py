@@ -167,7 +167,7 @@ class TestObjective:
             dale.minimize(lambda x: lock, BOX, budget=3, executor=executor(shared("dask threads")))
 
     def test_an_objective_that_a_worker_cannot_load_ends_the_run(self):
-        message = r"No more could be evaluated: .*Dask could not execute .*No module named 'solver'; check that"
+        message = r"No further evaluation was possible: .*Dask could not execute .*No module named 'solver'; check that"
         with pytest.raises(RuntimeError, match=message):
             dale.minimize(Homeless(), BOX, budget=3, executor=executor(shared("dask threads")))
 
@@ -275,7 +275,7 @@ class TestClient:
         client.close()
         with pytest.raises(ConnectionError, match="which is closed; create a new one"):
             executor(client)
-        with pytest.raises(RuntimeError, match=r"No more could be evaluated: .* the client is closed"):
+        with pytest.raises(RuntimeError, match=r"No further evaluation was possible: .* the client is closed"):
             dale.minimize(bowl, BOX, budget=50, executor=run)
 
     def test_no_scheduler_at_the_address(self):

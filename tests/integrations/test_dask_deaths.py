@@ -98,7 +98,8 @@ def test_commands_on_two_hosts_of_which_one_dies_and_then_the_scheduler(tmp_path
 
             result = dale.minimize(fun, BOX, budget=500, seed=1, executor=run, callback=end, method=Random())
             assert (result.status, result.success) == (8, False)
-            assert result.message.startswith("No more could be evaluated: BrokenExecutor: the Dask scheduler cannot")
+            message = "No further evaluation was possible: BrokenExecutor: the Dask scheduler cannot"
+            assert result.message.startswith(message)
             assert result.nfev >= 4
             assert all(t.retry for t in failed(result))
             assert {t.state for t in result.history} == {TrialState.COMPLETE, TrialState.FAILED}

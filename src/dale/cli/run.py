@@ -9,14 +9,15 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import dale
 from dale import methods
 from dale.cli.main import EXIT_INTERRUPTED, escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.result import Result
-from dale.history.stopping import Status
+from dale.history.snapshot import Snapshot
+from dale.history.stopping import Clock, Status
 from dale.history.trial import TrialState
 from dale.minimize import minimize
 from dale.space.space import Space
@@ -24,10 +25,10 @@ from dale.view.summary import short_error
 
 STORE = "run.db"
 EXIT_NO_RESULT = 1  # there is no result, or the executor broke
+EXIT_TERMINATED = 143  # as in shells: 128 + SIGTERM
 EXIT_CODES = {
-    Status.STOPPED: EXIT_INTERRUPTED,
     Status.INTERRUPTED: EXIT_INTERRUPTED,
-    Status.TERMINATED: 143,  # as in shells: 128 + SIGTERM
+    Status.TERMINATED: EXIT_TERMINATED,
     Status.EXECUTOR_BROKEN: EXIT_NO_RESULT,
 }
 METHODS: dict[str, Callable[[], Any]] = {
@@ -87,7 +88,6 @@ def run(args: argparse.Namespace) -> int:
     objective = _objective(args)
     space = Space.from_toml(args.space)
     report = Report(args)
-    report.begin()
     try:
         with _executor(args.dask) as executor:
             result = minimize(
@@ -104,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
                 noise=args.noise,
                 time_limit=args.time_limit,
                 tolerance=args.tolerance,
+                stopping=report,
                 n_parallel=args.n_parallel,
                 executor=executor,
                 timeout=args.timeout,
@@ -121,7 +122,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Report:
-    """Prints the progress to standard error, and the result to standard output."""
+    """Prints the progress to standard error, and the result to standard output.
+
+    It is a callback, and a stopping rule that never stops the run: ``minimize`` checks the rules before the first
+    evaluation too, so the report sees what an earlier run has left in the store without reading the file again.
+    """
+
+    immediate: ClassVar[bool] = True
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.budget: int = args.budget
@@ -129,18 +136,21 @@ class Report:
         self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
         self.shows_bar = sys.stderr.isatty() and not args.no_progress  # by minimize
         self.quiet: bool = args.no_progress
-        self._seen: set[int] = set()
+        self._resumes = Path(args.store).exists()
+        self._started = False
+        self._seen: set[int] = set()  # ids of the trials that were finished before the run, or were reported
         self._warned = False
 
-    def begin(self) -> None:
-        """Say whether the run resumes an earlier one."""
-        if not Path(self.store).exists():
+    def check(self, snapshot: Snapshot, clock: Clock) -> None:
+        """Before the first evaluation, say whether the run resumes an earlier one."""
+        if self._started:
             return
-        before = dale.open(self.store)
-        self._seen = {trial.id for trial in before.history if trial.state is not TrialState.PENDING}
-        n = before.n_evaluated
-        then = "pass a larger --budget to continue" if n >= self.budget else "resuming"
-        self._print(f"{self.store} has {n} of {self.budget} evaluations: {then}")
+        self._started = True
+        self._seen = {trial.id for trial in snapshot.history.trials if trial.state is not TrialState.PENDING}
+        if self._resumes:
+            n = snapshot.history.n_evaluated
+            then = "pass a larger --budget to continue" if n >= self.budget else "resuming"
+            self._print(f"{self.store} has {n} of {self.budget} evaluations: {then}")
 
     def __call__(self, result: Result) -> None:
         """Print a line per evaluation if there is no progress bar, and the first failure in any case."""
