@@ -6,7 +6,7 @@ import pytest
 from dale import methods
 from dale.cli import main
 from dale_bench import ablation, runner, tables
-from dale_bench.ablation import ABLATION_FUNCTIONS, VARIANTS, beside_the_default, contender_name
+from dale_bench.ablation import ABLATION_FUNCTIONS, VARIANTS, compared_with_default, contender_name
 from dale_bench.contenders import CONTENDERS, contender, is_ours, label
 from dale_bench.functions import get
 from dale_bench.rows import Row, append, read
@@ -56,7 +56,7 @@ class TestNames:
 class TestTable:
     def test_differences_of_known_size(self):
         rows = made_up(("worse", 1.0), ("same", 2.0), ("better", 2.5))
-        header, lines = tables.ablation_table({v: beside_the_default(rows, v) for v in ("worse", "same", "better")})
+        header, lines = tables.ablation_table({v: compared_with_default(rows, v) for v in ("worse", "same", "better")})
         assert header[:6] == ["variant", "functions", "25%", "50%", "75%", "100%"]
         table = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
         assert [table["worse"][c] for c in ("25%", "50%", "75%", "100%")] == [
@@ -68,27 +68,27 @@ class TestTable:
         assert table["better"]["100%"] == "-0.50 ± 0.00"
         assert table["same"]["100%"] == "+0.00 ± 0.00"
         assert {v: t["p at 100 %"] for v, t in table.items()} == {"worse": "0.031", "same": "1", "better": "0.031"}
-        assert table["worse"]["better / worse"] == table["worse"]["surely"] == "0 / 6"
-        assert table["better"]["better / worse"] == table["better"]["surely"] == "6 / 0"
-        assert table["same"]["better / worse"] == table["same"]["surely"] == "0 / 0"
+        assert table["worse"]["better / worse"] == table["worse"]["significant"] == "0 / 6"
+        assert table["better"]["better / worse"] == table["better"]["significant"] == "6 / 0"
+        assert table["same"]["better / worse"] == table["same"]["significant"] == "0 / 0"
         assert {t["functions"] for t in table.values()} == {"6"}
 
     def test_eight_decades_count_and_the_unit_of_a_function_does_not(self):
         rows = made_up(("v", 12.0), functions=1)
-        comparison = beside_the_default(rows, "v")
+        comparison = compared_with_default(rows, "v")
         assert comparison.paired_test("ablation:v", "default", 1.0)[0] == pytest.approx(-6, abs=0.1)
         scaled = [Row(**{**vars(r), "regret": [1e5 * x for x in r.regret]}) for r in rows]
         for method in ("default", "ablation:v"):
-            again = beside_the_default(scaled, "v").curves["f0"][method]
+            again = compared_with_default(scaled, "v").curves["f0"][method]
             np.testing.assert_allclose(again, comparison.curves["f0"][method], rtol=1e-12)
 
     def test_only_seeds_that_both_have_run_are_compared(self):
         rows = [*made_up(("v", 1.0), functions=2), row("f2", "default", 0, 2.0)]
         rows = [r if r.seed or r.method == "default" else row(r.function, r.method, 0, 9.0, "boom") for r in rows]
-        comparison = beside_the_default(rows, "v")
+        comparison = compared_with_default(rows, "v")
         assert comparison.functions == ("f0", "f1")
         assert {len(runs) for by in comparison.curves.values() for runs in by.values()} == {SEEDS - 1}
-        assert tables.ablation_table({"absent": beside_the_default(rows, "absent")})[1] == []
+        assert tables.ablation_table({"absent": compared_with_default(rows, "absent")})[1] == []
 
     def test_the_error_is_that_of_functions_and_seeds(self):
         rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ class TestTable:
                 common = rng.standard_normal()
                 rows.append(row(f"f{i}", "default", seed, 4 + common))
                 rows.append(row(f"f{i}", "ablation:v", seed, 4 + common + gap))
-        error = beside_the_default(rows, "v").paired_error("ablation:v", "default", 1.0)
+        error = compared_with_default(rows, "v").paired_error("ablation:v", "default", 1.0)
         assert error == pytest.approx(1 / np.sqrt(50), rel=0.3)  # what the seeds have in common is not in it
 
 
@@ -138,7 +138,7 @@ class TestCommand:
     def test_unknown_variants_are_refused(self, tmp_path, capsys):
         for only in ("papr", ""):
             assert main(self.words(tmp_path / "rows.jsonl", "--only", only)) == 2
-            assert f"got {only!r}; there are: {', '.join(VARIANTS)}" in capsys.readouterr().err
+            assert f"expected variants of the default ({', '.join(VARIANTS)}), got {only!r}" in capsys.readouterr().err
 
     def test_without_a_good_run_there_is_nothing_to_compare(self, tmp_path, capsys, monkeypatch):
         def broken():
@@ -148,7 +148,7 @@ class TestCommand:
         assert main(self.words(tmp_path / "rows.jsonl", "--only", "broken")) == 2
         said = capsys.readouterr()
         assert "failed: ablation:broken on quad2, seed 0: RuntimeError: no part today" in said.out
-        assert "nothing to compare" in said.err
+        assert "expected runs of the default and a variant" in said.err
 
     def test_ordinary_comparisons_leave_variants_out_unless_named(self, tmp_path, capsys):
         rows = tmp_path / "rows.jsonl"

@@ -91,12 +91,12 @@ def test_variants(tmp_path):
         (["run", "--functions", "brannin"], "branin"),
         (["run", "--methods", "papr"], "did you mean 'paper'"),
         (["run", "--variant", "twisted"], "moved"),
-        (["run", "--seeds", "0"], "--seeds must be at least 1"),
-        (["compare", "nowhere.jsonl"], "there is no file nowhere.jsonl"),
+        (["run", "--seeds", "0"], "--seeds: expected at least 1"),
+        (["compare", "nowhere.jsonl"], "got nowhere.jsonl, which does not exist"),
         (["problems", "mixed", "--only", "basin"], "did you mean 'basins'"),
         (["problems", "noise", "--methods", "cobyqa"], "unknown contender in 'noise': 'cobyqa'"),
-        (["problems", "parallel", "--seeds", "0"], "--seeds must be at least 1"),
-        (["problems", "parallel", "--only-show"], "there is no file bench-output/parallel.jsonl"),
+        (["problems", "parallel", "--seeds", "0"], "--seeds: expected at least 1"),
+        (["problems", "parallel", "--only-show"], "got bench-output/parallel.jsonl, which does not exist"),
     ],
 )
 def test_wrong_use(words, message, capsys, tmp_path, monkeypatch):
@@ -111,7 +111,7 @@ def test_the_list_of_problems_names_every_one_and_who_takes_part(capsys):
     assert main(["bench", "problems", "list"]) == 0
     out = capsys.readouterr().out
     for kind in KINDS.values():
-        assert f"{kind.name}: {kind.words}\n" in out
+        assert f"{kind.name}: {kind.description}\n" in out
         for name in (*kind.problems, *(c.name for c in kind.contenders)):
             assert f"  {name} " in out
 
@@ -120,9 +120,9 @@ def test_the_list_of_problems_names_every_one_and_who_takes_part(capsys):
     ("kind", "only", "methods", "titles"),
     [
         ("mixed", "basins", "default,random", ["Median log10 regret ± bootstrap error"]),
-        ("noise", "branin_noise5", "default,random", ["recommended point", "point with the lowest value told"]),
+        ("noise", "branin_noise5", "default,random", ["recommended point", "point with the lowest observed value"]),
         ("constraints", "gramacy", "cobyqa,random", ["Median log10 regret ± bootstrap error"]),
-        ("parallel", "branin", "one,batch8", ["Evaluations until the regret", "Speed-up: the time"]),
+        ("parallel", "branin", "sequential,batch8", ["Evaluations until the regret", "Speed-up: time"]),
     ],
 )
 def test_problems_of_each_kind(kind, only, methods, titles, tmp_path, capsys, monkeypatch):
@@ -131,7 +131,7 @@ def test_problems_of_each_kind(kind, only, methods, titles, tmp_path, capsys, mo
     rows = tmp_path / "rows.jsonl"
     words = ["bench", "problems", kind, "--only", only, "--methods", methods, "--seeds", "2", "--jobs", "1"]
     assert main([*words, "--rows", str(rows)]) == 0
-    assert f"4 of 4 runs in {rows}" in capsys.readouterr().out
+    assert f"4 of 4 runs are in {rows}" in capsys.readouterr().out
     before = rows.read_bytes()
     assert main([*words, "--rows", str(rows)]) == 0  # nothing is missing, so nothing runs
     assert rows.read_bytes() == before
@@ -148,7 +148,7 @@ def test_no_runs_on_a_function(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
     append(rows, Row("branin", "paper", 0, 2, 2, [1.0, 0.5], 0.1))
     assert main(["bench", "compare", str(rows), "--functions", "hart6"]) == 2
-    assert "no runs on hart6; there are runs on branin" in capsys.readouterr().err
+    assert "expected functions with runs (branin), got hart6" in capsys.readouterr().err
 
 
 def test_the_papers_figures_and_page(tmp_path, monkeypatch):

@@ -13,8 +13,8 @@ import pytest
 from dale.optim.sampling import latin_hypercube
 from dale_bench.contender import Objective, Spent
 from dale_bench.functions import get
-from dale_bench.peers import PEERS, botorch_, entropy_search, surroundings, turbo
-from dale_bench.peers.turbo import FIRST_SIDE, LARGEST_SIDE, TrustRegion
+from dale_bench.peers import PEERS, botorch_, entropy_search, environment, turbo
+from dale_bench.peers.turbo import INITIAL_SIDE, MAX_SIDE, TrustRegion
 
 SCIPY_ONLY = ("cobyqa", "direct", "de", "random")
 HEAVY = {"botorch": 6, "botorch_fixed": 6, "turbo": 7, "pes": 5, "mes": 5, "skopt": 12, "optuna_gp": 13}  # budgets
@@ -158,19 +158,19 @@ class TestWithoutTheLibraries:
         assert all(not PEERS[name].missing for name in SCIPY_ONLY)
 
 
-class TestSurroundings:
+class TestEnvironment:
     def test_restarts_count_and_end_where_nothing_is_evaluated(self):
         objective = Recording("quad2", 10)
-        starts = surroundings.restarts(objective)
+        starts = environment.restarts(objective)
         assert next(starts) == 0
         objective(np.zeros(2))
         assert next(starts) == 1
-        with pytest.raises(RuntimeError, match="start number 1 ended without an evaluation"):
+        with pytest.raises(RuntimeError, match="got none in start 1"):
             next(starts)
 
     def test_numpys_global_generator_is_seeded_and_put_back(self):
         def draw():
-            with surroundings.seeded_numpy(3):
+            with environment.seeded_numpy(3):
                 return np.random.random()  # noqa: NPY002
 
         before = global_state()
@@ -182,23 +182,23 @@ class TestTrustRegion:
     def test_three_successes_in_a_row_double_it_up_to_the_largest(self):
         region = TrustRegion()
         for _ in range(3):
-            region = region.after(success=True, patience=2)
-        assert region == TrustRegion(2 * FIRST_SIDE)
+            region = region.after(success=True, failure_tolerance=2)
+        assert region == TrustRegion(2 * INITIAL_SIDE)
         for _ in range(3):
-            region = region.after(success=True, patience=2)
-        assert region == TrustRegion(LARGEST_SIDE)
+            region = region.after(success=True, failure_tolerance=2)
+        assert region == TrustRegion(MAX_SIDE)
 
     def test_as_many_failures_as_dimensions_halve_it(self):
         region = TrustRegion()
         for _ in range(5):
-            region = region.after(success=False, patience=5)
-        assert region == TrustRegion(FIRST_SIDE / 2)
+            region = region.after(success=False, failure_tolerance=5)
+        assert region == TrustRegion(INITIAL_SIDE / 2)
 
     def test_a_success_ends_a_run_of_failures(self):
         region = TrustRegion()
         for success in (False, True, False, True, True):
-            region = region.after(success, patience=2)
-        assert region == TrustRegion(FIRST_SIDE, successes=2)
+            region = region.after(success, failure_tolerance=2)
+        assert region == TrustRegion(INITIAL_SIDE, successes=2)
 
     def test_it_begins_again_after_a_collapse(self, monkeypatch):
         peer = installed("turbo")
@@ -209,7 +209,7 @@ class TestTrustRegion:
             return designs[-1]
 
         monkeypatch.setattr(turbo, "latin_hypercube", counted)
-        monkeypatch.setattr(turbo, "LEAST_SIDE", 0.5)
+        monkeypatch.setattr(turbo, "MIN_SIDE", 0.5)
         points = np.array(run(peer, Recording("step2", 24)).points)  # flat steps: failures
         assert len(designs) > 1
         assert all((points[:, None] == design).all(-1).any() for design in designs)
@@ -221,7 +221,7 @@ class TestBotorch:
 
     def test_equal_values_are_no_error(self):
         installed("botorch_fixed")
-        with surroundings.quiet():
+        with environment.quiet():
             model = botorch_.fit_noise_free(list(np.eye(3)), [2.0, 2.0, 2.0])
             assert botorch_.propose_logei(model).shape == (3,)
 
@@ -263,7 +263,7 @@ class TestEntropySearch:
     def test_nan_is_a_failure(self):
         torch = pytest.importorskip("torch", reason="the finite-difference climb needs torch (extra 'peers')")
         with pytest.raises(entropy_search.EPFailed, match="not a number"):
-            entropy_search._climb(lambda U: torch.full((len(U),), np.nan), np.full((5, 2), 0.5))
+            entropy_search._maximize(lambda U: torch.full((len(U),), np.nan), np.full((5, 2), 0.5))
 
     def test_the_climb_finds_the_top_of_a_hill_and_of_a_slope(self):
         pytest.importorskip("torch", reason="the finite-difference climb needs torch (extra 'peers')")
@@ -275,5 +275,5 @@ class TestEntropySearch:
         def gradient(U):
             return U[:, 0].sum(-1)
 
-        np.testing.assert_allclose(entropy_search._climb(hill, starts), 0.3, atol=1e-3)
-        np.testing.assert_allclose(entropy_search._climb(gradient, starts), 1.0)
+        np.testing.assert_allclose(entropy_search._maximize(hill, starts), 0.3, atol=1e-3)
+        np.testing.assert_allclose(entropy_search._maximize(gradient, starts), 1.0)

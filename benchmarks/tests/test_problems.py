@@ -18,7 +18,7 @@ from dale_bench import problems
 from dale_bench.contender import Contender, Spent
 from dale_bench.problems import KINDS, Kind, constrained, contenders, mixed, report, run_missing
 from dale_bench.problems.contenders import distributions
-from dale_bench.problems.problem import FEASIBLE, LEAST_REGRET, Problem, Task
+from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET, Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job
 
@@ -42,7 +42,7 @@ class TestEveryProblem:
     def test_its_minimiser_lies_in_the_space_and_attains_the_minimum(self, kind, name):
         problem = KINDS[kind].problem(name, 3)
         assert problem.name == name
-        assert problem.regret(problem.space.check(problem.minimiser)) <= max(1e-12, problem.least_regret)
+        assert problem.regret(problem.space.check(problem.minimiser)) <= max(1e-12, problem.min_regret)
         assert problem.true(problem.minimiser) == pytest.approx(problem.minimum, abs=1e-9)
 
     @pytest.mark.parametrize(("kind", "name"), ALL)
@@ -128,7 +128,7 @@ class TestMinimaOfMixedProblems:
                 np.concatenate([lengths, 0 * radius + 10, 0 * radius + 200]),
             ]
             limits = np.maximum(
-                np.vstack([np.broadcast_to(g, design[2].shape) for g in mixed.vessel_limits(*design)]), 0
+                np.vstack([np.broadcast_to(g, design[2].shape) for g in mixed.vessel_constraints(*design)]), 0
             )
             best[shell, head] = float(np.min(mixed.vessel_cost(*design) + mixed.PENALTY @ limits))
         assert min(best.values()) >= problem.minimum
@@ -183,12 +183,12 @@ class TestMinimaOfConstrainedProblems:
         problem = CONSTRAINED[name]
         assert solved(problem, 0.0, 20) == pytest.approx(problem.minimum, abs=1e-7)
 
-    def test_the_tolerance_on_constraints_is_worth_less_than_the_least_regret(self, name):
+    def test_the_tolerance_on_constraints_is_worth_less_than_the_min_regret(self, name):
         problem = CONSTRAINED[name]
         allowance = 1e-4
         worth = (problem.minimum - solved(problem, allowance, 20)) / allowance
         assert worth > 0
-        assert worth * FEASIBLE < LEAST_REGRET
+        assert worth * FEASIBILITY_TOLERANCE < MIN_REGRET
 
 
 class TestNoise:
@@ -246,8 +246,8 @@ class TestTask:
         assert task.observed == [3, 3, 2]
 
     def test_regrets_with_constraints_have_a_floor(self):
-        problem = numbered([1e-12, 1.0], [[FEASIBLE], [0.0]])
-        assert problem.regret({"k": 0}) == LEAST_REGRET
+        problem = numbered([1e-12, 1.0], [[FEASIBILITY_TOLERANCE], [0.0]])
+        assert problem.regret({"k": 0}) == MIN_REGRET
         assert numbered([1e-12, 1.0]).regret({"k": 0}) < 1e-11
 
 
@@ -300,7 +300,7 @@ class TestWorkers:
         problem = KINDS["parallel"].problem("branin", 1)
         one, plain = (
             spent(run, Task(problem, 15), 1)
-            for run in (KINDS["parallel"].contender("one").run, contenders.ask_and_tell)
+            for run in (KINDS["parallel"].contender("sequential").run, contenders.ask_and_tell)
         )
         assert one.curve == plain.curve
         assert one.times == list(range(1, 16))
@@ -513,17 +513,18 @@ class TestTables:
     def test_parallel_by_hand(self):
         """One reaches a tenth after 2 evaluations and a hundredth after 4; batches of 4 after 4 and never."""
         one = [
-            row("f", "one", s, [1.0, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01], times=list(range(1, 9))) for s in (0, 1)
+            row("f", "sequential", s, [1.0, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01], times=list(range(1, 9)))
+            for s in (0, 1)
         ]
         four = [row("f", "batch4", s, [1.0] * 3 + [0.1] * 5, times=[1] * 4 + [2] * 4) for s in (0, 1)]
         costs, gains = report.parallel_tables(one + four, str.upper)
-        assert costs.table[1][0] == ["f", "ONE", "2", "4", "8 [0]", "8 [0]", "2"]
+        assert costs.table[1][0] == ["f", "SEQUENTIAL", "2", "4", "8 [0]", "8 [0]", "2"]
         assert costs.table[1][1][2:4] == ["4 (×2.00 ± 0.00)", "8 (×2.00 ± 0.00) [0]"]
         assert gains.table[1] == [["f", "BATCH4", "×2.00 ± 0.00", "×2.00 ± 0.00", "×4.00 ± 0.00", "×4.00 ± 0.00", "2"]]
         assert costs.remarks[-1] == "BATCH4: at most 2.00 times the evaluations"
 
     def test_only_seeds_that_both_have_are_compared(self):
-        one = [row("f", "one", 0, [1.0, 0.1], times=[1, 2])]
+        one = [row("f", "sequential", 0, [1.0, 0.1], times=[1, 2])]
         four = [row("f", "batch4", s, [1.0, 0.1], times=[1, 1]) for s in (0, 1)]
         costs, _ = report.parallel_tables(one + four, str)
         assert [line[-1] for line in costs.table[1]] == ["1", "1"]

@@ -8,7 +8,7 @@ import pytest
 from dale_bench import contenders, runner
 from dale_bench.contender import Contender, Objective, Spent
 from dale_bench.functions import get
-from dale_bench.rows import Row, append, curves_of, merged, read, ready_curves
+from dale_bench.rows import Row, append, curves_of, imported_curves, merged, read
 from dale_bench.runner import Job, jobs_for, run, run_all
 
 
@@ -53,28 +53,28 @@ class TestRows:
     def test_a_foreign_file_is_refused(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         path.write_text('{"a": 1}\n')
-        with pytest.raises(ValueError, match="no Row"):
+        with pytest.raises(ValueError, match="expected lines of Row"):
             read(path)
 
     def test_curves_leave_failed_runs_out_and_fill_short_ones(self):
         curves = curves_of([row(1, regret=(3, 2)), row(0, regret=(4, 1, 1)), row(2, error="boom")])
         assert curves["branin"]["paper"].tolist() == [[4, 1, 1], [3, 2, 2]]
 
-    def test_ready_curves_of_others(self, tmp_path):
+    def test_imported_curves_of_others(self, tmp_path):
         content = {"function": "branin", "dimension": 2, "budget": 2, "minimum": 0.4}
         content["peers"] = {"cobyqa": {"version": "1", "regret": [[2, 1], [3, 1]]}}
         (tmp_path / "branin.json").write_text(json.dumps(content))
-        ready = ready_curves(tmp_path)
+        ready = imported_curves(tmp_path)
         assert ready["branin"]["cobyqa"].tolist() == [[2, 1], [3, 1]]
         both = merged(curves_of([row()]), ready)
         assert set(both["branin"]) == {"paper", "cobyqa"}
 
-    def test_bad_ready_curves(self, tmp_path):
-        with pytest.raises(ValueError, match=r"holds no \.json file"):
-            ready_curves(tmp_path)
+    def test_bad_imported_curves(self, tmp_path):
+        with pytest.raises(ValueError, match=r"expected a directory with \.json files"):
+            imported_curves(tmp_path)
         (tmp_path / "x.json").write_text("{}")
-        with pytest.raises(ValueError, match="no file of ready curves"):
-            ready_curves(tmp_path)
+        with pytest.raises(ValueError, match="expected a file of curves"):
+            imported_curves(tmp_path)
 
 
 class TestObjective:
@@ -157,11 +157,11 @@ class TestRunner:
         monkeypatch.setitem(contenders.CONTENDERS, "absent", absent)
         rows = run_all(jobs_for(["quad2"], ["absent", "random"], range(1), 5), tmp_path / "rows.jsonl")
         assert [r.method for r in rows] == ["random"]
-        assert "left out: absent (not installed: no_such_module)" in capsys.readouterr().err
+        assert "skipped: absent (not installed: no_such_module)" in capsys.readouterr().err
 
     def test_unknown_names_are_refused_before_anything_runs(self):
         with pytest.raises(
-            ValueError, match=r"unknown method or peer 'papr'; did you mean 'paper'\?.*Known ones: .*random"
+            ValueError, match=r"unknown method or peer 'papr'; did you mean 'paper'\?.*Expected one of: .*random"
         ):
             jobs_for(["branin"], ["papr"], range(1))
         with pytest.raises(ValueError, match="branin"):

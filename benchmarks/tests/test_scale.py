@@ -1,4 +1,4 @@
-"""Many workers on a simulated clock: the arithmetic of waiting by hand, and the command on tiny runs."""
+"""Many workers on a simulated clock: the arithmetic of idle by hand, and the command on tiny runs."""
 
 import json
 import math
@@ -53,64 +53,64 @@ class TestByHand:
         """Ask 0-1, evaluate 1-11, ask 11-12, evaluate 12-22, ask 22-23, evaluate 23-33."""
         server = Fake(lambda k: 1.0)
         record = simulated(server, workers=1, evaluations=3)
-        assert (record.waited, record.worked, record.ended) == (3, 30, 33)
-        assert record.share_waiting == pytest.approx(1 / 11)
-        assert record.share_serving == pytest.approx(3 / 33)
+        assert (record.idle, record.busy, record.ended) == (3, 30, 33)
+        assert record.idle_share == pytest.approx(1 / 11)
+        assert record.server_share == pytest.approx(3 / 33)
         assert record.asks == (Ask(1, 1, 0), Ask(1, 1, 1), Ask(1, 1, 2))
         assert record.values == (0, 1, 2)
 
     def test_a_tell_is_charged_to_the_worker_who_waits_for_the_next_proposal(self):
         """Ask 0-1, evaluate 1-11, tell 11-11.5, ask 11.5-12.5, evaluate 12.5-22.5, tell 22.5-23."""
         record = simulated(Fake(lambda k: 1.0, telling=0.5), workers=1, evaluations=2)
-        assert (record.waited, record.worked, record.telling, record.ended) == (2.5, 20, 1, 23)
+        assert (record.idle, record.busy, record.tell_seconds, record.ended) == (2.5, 20, 1, 23)
 
     def test_idle_workers_are_served_together_and_wait_for_the_whole_batch(self):
         """Ask for 3 until 6, evaluate until 16, ask for 3 until 22, evaluate until 32."""
         server = Fake(lambda k: 2.0 * k)
         record = simulated(server, workers=3, evaluations=6)
         assert server.asked == [3, 3]
-        assert (record.waited, record.worked, record.ended) == (2 * 3 * 6, 60, 32)
+        assert (record.idle, record.busy, record.ended) == (2 * 3 * 6, 60, 32)
 
     def test_a_limit_on_the_batch_lets_the_first_go_earlier(self):
         """Ask 0-2, 2-4, 4-6: the three start at 2, 4, 6 and end at 12, 14, 16, when the server is free for each."""
         server = Fake(lambda k: 2.0 * k)
         record = simulated(server, workers=3, evaluations=6, batch=1)
         assert server.asked == [1] * 6
-        assert record.waited == (2 + 4 + 6) + 3 * 2
+        assert record.idle == (2 + 4 + 6) + 3 * 2
         assert record.ended == 28
 
     def test_who_ends_while_the_server_is_busy_waits_from_that_moment(self):
         """Ask 0-1, 1-2: ends at 11 and 12; ask 11-20 for the first, then 20-29 for the second: ends at 30 and 39."""
         costs = iter([1.0, 1.0, 9.0, 9.0])
         record = simulated(Fake(lambda k: next(costs)), workers=2, evaluations=4, batch=1)
-        assert record.waited == (1 + 2) + (20 - 11) + (29 - 12)
+        assert record.idle == (1 + 2) + (20 - 11) + (29 - 12)
         assert record.ended == 39
 
     def test_workers_without_anything_left_to_do_do_not_wait(self):
         server = Fake(lambda k: 1.0)
         record = simulated(server, workers=5, evaluations=2)
         assert server.asked == [2]
-        assert (record.waited, record.worked) == (2, 20)
+        assert (record.idle, record.busy) == (2, 20)
 
     def test_a_server_that_costs_nothing_keeps_nobody_waiting(self):
         record = simulated(Fake(lambda k: 0.0), workers=7, evaluations=50, sigma=0.5)
-        assert record.share_waiting == pytest.approx(0, abs=1e-12)
-        assert record.share_serving == 0
+        assert record.idle_share == pytest.approx(0, abs=1e-12)
+        assert record.server_share == 0
 
     def test_a_server_that_is_too_slow_is_always_busy(self):
         record = simulated(Fake(lambda k: 5.0 * k), workers=10, evaluations=200, batch=1)
-        assert record.share_serving == pytest.approx(1, abs=0.02)
-        assert record.share_waiting == pytest.approx(1 - 10 / 50, abs=0.05)  # each worker's turn comes every 50 s
+        assert record.server_share == pytest.approx(1, abs=0.02)
+        assert record.idle_share == pytest.approx(1 - 10 / 50, abs=0.05)  # each worker's turn comes every 50 s
 
 
 class TestEvents:
     def test_evaluations_take_log_normal_times_from_the_seed(self):
         times = drawn(400, 60.0, 0.5, seed=3)
         record = simulated(Fake(lambda k: 0.0), 4, 400, median=60.0, sigma=0.5, seed=3)
-        assert record.worked == pytest.approx(sum(times))
+        assert record.busy == pytest.approx(sum(times))
         assert np.median(times) == pytest.approx(60, rel=0.1)
         other = simulated(Fake(lambda k: 0.0), 4, 400, median=60.0, sigma=0.5, seed=4)
-        assert other.worked != pytest.approx(sum(times))
+        assert other.busy != pytest.approx(sum(times))
 
     def test_answers_come_in_the_order_of_their_ends(self):
         times = drawn(6, 10.0, 1.0, seed=0)
@@ -123,7 +123,7 @@ class TestEvents:
         record = simulated(server, workers=9, evaluations=100, sigma=0.5)
         assert sorted(i for i, _ in server.told) == list(range(100))
         assert sum(ask.trials for ask in record.asks) == 100
-        assert all(ask.told <= sum(server.asked) for ask in record.asks)
+        assert all(ask.n_observations <= sum(server.asked) for ask in record.asks)
 
     def test_progress_is_told(self):
         done = []
@@ -141,11 +141,11 @@ class TestOutcome:
 
     def test_the_optimizer_is_the_server(self, found):
         assert found.farm == Farm(4, 60.0, 12, seed=1)
-        assert found.largest == 4
-        assert 0 < found.waiting < 1
-        assert found.telling == 1
+        assert found.largest_ask == 4
+        assert 0 < found.idle < 1
+        assert found.tell == 1
         assert 0.25 <= found.proposal <= found.proposal_95 == 1  # four for a second, or one
-        assert 8 <= found.told <= 11
+        assert 8 <= found.max_observations <= 11
         assert found.regret > 0
         assert 1 <= found.reached <= 12
 
@@ -170,10 +170,8 @@ class TestOutcome:
         assert growth(asks, pieces=9) == [[0, 1], [2, 3], [4, 5], [8, 1.25]]
 
 
-def made_up(workers=1000, median=60.0, waiting=0.0499, **changes):
-    whole = Outcome(
-        workers, median, 10_000, 0.5, 0, 0, waiting, 0.5, 0.0123, 0.034, 4e-5, 1000, 9991, 2e-9, 700, 90, []
-    )
+def made_up(workers=1000, median=60.0, idle=0.0499, **changes):
+    whole = Outcome(workers, median, 10_000, 0.5, 0, 0, idle, 0.5, 0.0123, 0.034, 4e-5, 1000, 9991, 2e-9, 700, 90, [])
     return replace(whole, growth=[[0.0, 0.01], [5000.0, 0.02]], **changes)
 
 
@@ -185,7 +183,7 @@ class TestReport:
             "workers": "1000",
             "median, s": "60",
             "evaluations": "10000",
-            "waiting": "4.99%",
+            "idle": "4.99%",
             "server busy": "50.0%",
             "proposal, ms": "12.3",
             "95 %, ms": "34",
@@ -196,18 +194,18 @@ class TestReport:
             "reached after": "700",
             "one worker": "90",
         }
-        assert (second["waiting"], second["one worker"]) == ("0.12%", "-")
+        assert (second["idle"], second["one worker"]) == ("0.12%", "-")
 
     def test_the_goal(self):
         claim = "1000 workers at 60 s wait less than 5% of their time"
         assert report.remarks([made_up()])[0] == f"holds: {claim}; it is 4.99% over 10000 evaluations"
-        assert report.remarks([made_up(waiting=0.05)])[0].startswith(f"does not hold: {claim}; it is 5.00% over")
+        assert report.remarks([made_up(idle=0.05)])[0].startswith(f"does not hold: {claim}; it is 5.00% over")
         assert report.remarks([made_up(100), made_up(median=600.0)])[0] == f"not measured: {claim}"
 
     def test_figure(self):
         figure = report.scale_figure([made_up(), made_up(10, 60.0, 0.001), made_up(10, 600.0, 0.0001)])
-        waiting, costs = figure.axes
-        series = {line.get_label(): line for line in waiting.lines}
+        idle, costs = figure.axes
+        series = {line.get_label(): line for line in idle.lines}
         assert set(series) == {"evaluations of 60 s", "evaluations of 600 s", "goal"}
         assert series["evaluations of 60 s"].get_xdata().tolist() == [10, 1000]
         assert series["evaluations of 60 s"].get_ydata().tolist() == [0.001, 0.0499]
@@ -226,12 +224,12 @@ class TestRows:
 
         path = tmp_path / "scale.jsonl"
         farms = [Farm(workers, 60.0, 10_000) for workers in (10, 100)]
-        assert [o.waiting for o in run_missing(farms, path, one_worker_limit=7, run=run)] == [0.01, 0.02]
+        assert [o.idle for o in run_missing(farms, path, one_worker_limit=7, run=run)] == [0.01, 0.02]
         assert made == [(farms[0], 7), (farms[1], 7)]
         farms.append(Farm(1000, 60.0, 10_000))
-        assert [o.waiting for o in run_missing(farms, path, run=run)] == [0.01, 0.02, 0.03]
-        assert [o.waiting for o in run_missing(farms[:1], path, run=run, again=True)] == [0.04]
-        assert [o.waiting for o in run_missing(farms, path, run=run)] == [0.04, 0.02, 0.03]
+        assert [o.idle for o in run_missing(farms, path, run=run)] == [0.01, 0.02, 0.03]
+        assert [o.idle for o in run_missing(farms[:1], path, run=run, rerun=True)] == [0.04]
+        assert [o.idle for o in run_missing(farms, path, run=run)] == [0.04, 0.02, 0.03]
         other = [replace(farms[0], seed=1)]
         run_missing(other, path, run=lambda function, farm, limit: replace(run(function, farm, limit), seed=1))
         assert len(made) == 5
@@ -244,7 +242,7 @@ class TestCommand:
         words += ["--rows", str(rows), "--seed", "2", "--out", str(tmp_path / "out")]
         assert main([*words, "--format", "markdown"]) == 0
         out = capsys.readouterr().out
-        assert "| workers | median, s | evaluations | waiting |" in out
+        assert "| workers | median, s | evaluations | idle |" in out
         assert "\n| 3 | 60 | 8 | " in out
         assert "\n- not measured: 1000 workers at 60 s wait less than 5% of their time" in out
         assert {p.name for p in (tmp_path / "out").iterdir()} == {"scale.png", "scale.svg"}
@@ -252,12 +250,12 @@ class TestCommand:
         assert (row["seed"], row["sigma"], row["batch"]) == (2, 0.5, 0)
 
     def test_every_number_of_workers_with_every_median(self, monkeypatch, capsys, tmp_path):
-        def faked(farms, path, *, one_worker_limit, again):
-            faked.asked = farms, path, one_worker_limit, again
+        def faked(farms, path, *, one_worker_limit, rerun):
+            faked.asked = farms, path, one_worker_limit, rerun
             return [made_up(farm.workers, farm.median, 0.07) for farm in farms]
 
         monkeypatch.setattr(run_module, "run_missing", faked)
-        words = ["bench", "scale", "--sigma", "1", "--batch", "50", "--again", "--rows", str(tmp_path / "rows")]
+        words = ["bench", "scale", "--sigma", "1", "--batch", "50", "--rerun", "--rows", str(tmp_path / "rows")]
         assert main([*words, "--format", "csv"]) == 0
         farms = [Farm(w, m, 10_000, 1.0, 50, 0) for m in (60, 600) for w in (10, 100, 1000)]
         assert faked.asked == (farms, tmp_path / "rows", 200, True)
@@ -268,12 +266,12 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--workers", "ten"], "--workers takes whole numbers from 1 up, with commas, got 'ten'"),
-            (["--medians", "0"], "--medians takes whole numbers from 1 up"),
-            (["--evaluations", "0"], "--evaluations must be at least 1, got 0"),
-            (["--sigma", "-1"], "--sigma must be at least 0, got -1.0"),
-            (["--sigma", "nan"], "--sigma must be at least 0, got nan"),
-            (["--batch", "-2"], "--batch must be at least 0, got -2"),
+            (["--workers", "ten"], "--workers: expected integers of at least 1, separated by commas, got 'ten'"),
+            (["--medians", "0"], "--medians: expected integers of at least 1"),
+            (["--evaluations", "0"], "--evaluations: expected at least 1, got 0"),
+            (["--sigma", "-1"], "--sigma: expected at least 0, got -1.0"),
+            (["--sigma", "nan"], "--sigma: expected at least 0, got nan"),
+            (["--batch", "-2"], "--batch: expected at least 0, got -2"),
         ],
     )
     def test_wrong_use(self, words, message, capsys, tmp_path):

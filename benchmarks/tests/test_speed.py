@@ -11,10 +11,10 @@ import pytest
 
 from dale.cli import main
 from dale.history.reason import Source
-from dale_bench import lines
-from dale_bench.alone import alone, one_thread
+from dale_bench import jsonl
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
+from dale_bench.fresh_process import in_fresh_process, one_blas_thread
 from dale_bench.runner import BLAS_VARIABLES
 from dale_bench.speed import asks, measure, observations, plan, report
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
@@ -158,7 +158,7 @@ class TestAlone:
     def test_a_process_of_its_own_with_one_thread(self, monkeypatch):
         monkeypatch.setenv("OMP_NUM_THREADS", "7")
         monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-        with one_thread():
+        with one_blas_thread():
             code = f"import os; print(*(os.environ[name] for name in {BLAS_VARIABLES!r}))"
             seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert seen.stdout.split() == ["1"] * len(BLAS_VARIABLES)
@@ -166,27 +166,27 @@ class TestAlone:
         assert "MKL_NUM_THREADS" not in os.environ
 
     def test_results_and_errors_come_back(self):
-        assert alone(os.getpid) != os.getpid()
+        assert in_fresh_process(os.getpid) != os.getpid()
         with pytest.raises(ZeroDivisionError):
-            alone(divmod, 1, 0)
+            in_fresh_process(divmod, 1, 0)
 
 
 class TestLines:
     def test_round_trip_and_a_torn_line(self, tmp_path):
         path = tmp_path / "deep" / "speed.jsonl"
-        assert lines.read(path, Timing) == []
+        assert jsonl.read(path, Timing) == []
         first, second, third = (timing(DALE, n, 2, 0.5, 3.5) for n in (25, 50, 99))
-        lines.append(path, first)
-        lines.append(path, second)
+        jsonl.append(path, first)
+        jsonl.append(path, second)
         path.write_bytes(path.read_bytes()[:-9])
-        lines.append(path, third)
-        assert lines.read(path, Timing) == [first, third]
+        jsonl.append(path, third)
+        assert jsonl.read(path, Timing) == [first, third]
 
     def test_a_foreign_file_is_refused(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         path.write_text('{"function": "branin"}\n')
-        with pytest.raises(ValueError, match="no Timing"):
-            lines.read(path, Timing)
+        with pytest.raises(ValueError, match="expected lines of Timing"):
+            jsonl.read(path, Timing)
 
 
 class TestPlan:
@@ -235,17 +235,17 @@ class TestPlan:
         assert all("numpy" in t.versions for t in first)
         again = plan.measure(wanted, path, repeats=4, run=run)
         assert [t.seconds for t in again] == [6, 7, 8, 4, 5]
-        assert [t.seconds for t in plan.measure(wanted, path, repeats=4, run=run, again=())] == [6, 7, 8, 4, 5]
+        assert [t.seconds for t in plan.measure(wanted, path, repeats=4, run=run, rerun=())] == [6, 7, 8, 4, 5]
         assert len(path.read_text().splitlines()) == 8
 
     def test_what_is_not_installed_is_left_out_unless_it_is_on_disk(self, tmp_path, monkeypatch, run, capsys):
         for name in (OPTUNA, BOTORCH):
             monkeypatch.setitem(CONTENDERS, name, Contender(name, None, name, True, ("no_such_module",)))
         path = tmp_path / "speed.jsonl"
-        lines.append(path, timing(OPTUNA, 25, 2, 0.1))
+        jsonl.append(path, timing(OPTUNA, 25, 2, 0.1))
         found = plan.measure(plan.cells([25], [2]), path, repeats=1, run=run)
         assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, OPTUNA]
-        assert capsys.readouterr().err == "left out: botorch (not installed: no_such_module)\n"
+        assert capsys.readouterr().err == "skipped: botorch (not installed: no_such_module)\n"
 
     def test_what_fails_is_told_and_tried_again_next_time(self, tmp_path, installed, run, capsys):
         def broken(function, *args):
@@ -257,7 +257,7 @@ class TestPlan:
         found = plan.measure(plan.cells([25], [2]), path, repeats=1, run=broken)
         assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, BOTORCH]
         assert capsys.readouterr().err == "failed: optuna_gp, n = 25, d = 2: RuntimeError: no memory\n"
-        assert len(plan.measure(plan.cells([25], [2]), path, repeats=1, run=run, again=())) == 5
+        assert len(plan.measure(plan.cells([25], [2]), path, repeats=1, run=run, rerun=())) == 5
 
 
 class TestTable:
@@ -375,8 +375,8 @@ class TestCommand:
     def fake(self, monkeypatch):
         """Measurements without waiting, and no peers installed."""
 
-        def measured(wanted, path, *, repeats, again):
-            measured.asked = (wanted, path, repeats, again)
+        def measured(wanted, path, *, repeats, rerun):
+            measured.asked = (wanted, path, repeats, rerun)
             return [timing(c, n, d, n / 1e4, 1.0) for c, n, d in wanted if c in (FLOOR, DALE)]
 
         monkeypatch.setattr(plan, "measure", measured)
@@ -395,14 +395,14 @@ class TestCommand:
         assert main(["bench", "speed", "--sizes", "99,101,2000", "--dimensions", "6", "--format", kind]) == 0
         out = capsys.readouterr().out
         assert head in out
-        assert f"{start}ratios and verdicts take the dearer of dale's two" in out
+        assert f"{start}ratios and verdicts use the slower of dale's two" in out
         assert f"{start}holds: n = 99 to 101: " in out
         assert f"{start}not measured: n = 100, d = 6: at most 1/40 of BoTorch log EI" in out
 
     def test_options_arrive(self, fake, tmp_path):
         rows = tmp_path / "rows.jsonl"
         words = ["bench", "speed", "--sizes", "25, 300", "--dimensions", "2", "--repeats", "2", "--rows", str(rows)]
-        assert main([*words, "--again", "default", "--out", str(tmp_path / "out")]) == 0
+        assert main([*words, "--rerun", "default", "--out", str(tmp_path / "out")]) == 0
         assert fake.asked == (plan.cells([25, 300], [2], peers_to=200), rows, 2, ["default"])
         assert {p.name for p in (tmp_path / "out").iterdir()} == {"speed.png", "speed.svg"}
         assert main([*words, "--no-peers"]) == 0
@@ -411,12 +411,15 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--sizes", "25,many"], "--sizes takes whole numbers from 12 up, with commas, got '25,many'"),
-            (["--sizes", "5"], "--sizes takes whole numbers from 12 up"),
-            (["--dimensions", "0"], "--dimensions takes whole numbers from 1 up"),
-            (["--dimensions", ""], "--dimensions takes whole numbers"),
-            (["--repeats", "0"], "--repeats must be at least 1, got 0"),
-            (["--again", "optuna"], "--again takes any of floor, default, global, optuna_gp, botorch, got 'optuna'"),
+            (["--sizes", "25,many"], "--sizes: expected integers of at least 12, separated by commas, got '25,many'"),
+            (["--sizes", "5"], "--sizes: expected integers of at least 12"),
+            (["--dimensions", "0"], "--dimensions: expected integers of at least 1"),
+            (["--dimensions", ""], "--dimensions: expected integers"),
+            (["--repeats", "0"], "--repeats: expected at least 1, got 0"),
+            (
+                ["--rerun", "optuna"],
+                "--rerun: expected names of floor, default, global, optuna_gp, botorch, got 'optuna'",
+            ),
         ],
     )
     def test_wrong_use(self, fake, capsys, words, message):

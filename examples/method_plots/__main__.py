@@ -78,7 +78,7 @@ def branin_figure():
     outlines += [(closed, CIRCLE, ALERT, "closed region") for t in history for closed in t.reason.closed_regions]
     figure = new_figure(7.6, 4.6)
     whole, detail = figure.subplots(1, 2)
-    for ax, corner, width in ((whole, f.lower, 15), (detail, middle - side / 2, side)):
+    for ax, corner, width in ((whole, f.low, 15), (detail, middle - side / 2, side)):
         style_axes(ax)
         ax.grid(False)
         x, y = (np.linspace(low, low + width, 150) for low in corner)

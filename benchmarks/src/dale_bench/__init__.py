@@ -1,1 +1,1 @@
-"""Test functions, methods and runs to compare them by."""
+"""Benchmarks of dale: test functions, other solvers, and runs that compare them."""

@@ -1,10 +1,10 @@
-"""What each part of the default method is worth: the default beside variants of it, each with one thing changed.
+"""The contribution of each part of the default method: the default compared with variants, each with one change.
 
-A variant runs as the contender ``ablation:NAME``. It can be asked for by that name, worker processes included, but is
-in no list of contenders and in no comparison that does not name it.
+A variant runs as the contender ``ablation:NAME``. It can be selected by that name, but it is in no list of contenders
+and in no comparison that does not name it.
 
-Default and variant are compared on the seeds that both have. All regrets are divided by the median regret of the
-default's first evaluations, and shares below ``LEAST_SHARE`` count as it: eight decades of every function.
+The default and a variant are compared on the seeds that both have. All regrets are divided by the median regret of the
+default's first evaluations, and ratios below ``MIN_RATIO`` count as ``MIN_RATIO``: eight decades of every function.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from dale import methods
 from dale.methods.base import Method
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
-from dale_bench.comparison import LEAST, Comparison
+from dale_bench.comparison import MIN_REGRET, Comparison
 from dale_bench.contender import Contender, Objective
 from dale_bench.ours import ask_and_tell
 from dale_bench.rows import Row, curves_of
 
 DEFAULT = "default"
 PREFIX = "ablation:"
-LEAST_SHARE = 1e-8
+MIN_RATIO = 1e-8
 
 
 def _changed(part: str, **changes: Any) -> Method:
@@ -35,7 +35,7 @@ def _changed(part: str, **changes: Any) -> Method:
     return replace(default, **{part: replace(getattr(default, part), **changes)})
 
 
-def _any_variance_ratio() -> Method:
+def _without_variance_mismatch() -> Method:
     initial = methods.default().global_model.length_scale.initial
     return _changed("global_model", length_scale=AlphaRatio(initial=initial))
 
@@ -43,17 +43,17 @@ def _any_variance_ratio() -> Method:
 VARIANTS: dict[str, Callable[[], Method]] = {
     "no-local-models": partial(replace, methods.default(), trust_region=None),
     "degree-2": partial(_changed, "taylor", max_degree=2),
-    "no-far-radii": partial(_changed, "taylor", quadratic_rhos=()),
-    "full-spread": partial(_changed, "taylor", std_factor=1.0),
-    "no-leaps": partial(_changed, "taylor", allow_long_steps=False),
-    "no-patience": partial(_changed, "trust_region", failure_tolerance=1),
-    "even-competition": partial(_changed, "selection", min_ei_ratio_incumbent=1.0, min_ei_ratio_other=1.0),
-    "no-surprise": _any_variance_ratio,
-    "no-compression": partial(_changed, "global_model", log_transform=False),
+    "no-large-rhos": partial(_changed, "taylor", quadratic_rhos=()),
+    "full-std": partial(_changed, "taylor", std_factor=1.0),
+    "no-long-steps": partial(_changed, "taylor", allow_long_steps=False),
+    "no-failure-tolerance": partial(_changed, "trust_region", failure_tolerance=1),
+    "equal-thresholds": partial(_changed, "selection", min_ei_ratio_incumbent=1.0, min_ei_ratio_other=1.0),
+    "no-variance-mismatch": _without_variance_mismatch,
+    "no-log-transform": partial(_changed, "global_model", log_transform=False),
     "few-observations": partial(_changed, "global_model", max_observations=32),
 }
 
-# Smooth and rugged, none with its minimum in the middle of the box or in line with the axes.
+# Smooth and rugged; no function has its minimum in the center of the box or its axes along the coordinates.
 ABLATION_FUNCTIONS = (
     "branin:moved:rotated",
     "rosen2:moved:rotated",
@@ -75,30 +75,30 @@ ABLATION_FUNCTIONS = (
 
 
 def contender_name(variant: str) -> str:
-    """What a variant is called as a contender."""
+    """The name of a variant as a contender."""
     return PREFIX + variant
 
 
 def is_variant(name: str) -> bool:
-    """Whether a contender's name is that of a variant, known or not: rows outlive variants."""
+    """Whether a contender is a variant. Rows on disk may name variants that no longer exist."""
     return name.startswith(PREFIX)
 
 
 def contender_named(name: str) -> Contender | None:
-    """The variant that is called so as a contender; None if there is none."""
+    """The variant with this name as a contender; None if there is none."""
     make = VARIANTS.get(name.removeprefix(PREFIX)) if is_variant(name) else None
     return Contender(name, partial(ask_and_tell, partial(_build, make))) if make else None
 
 
-def beside_the_default(rows: Sequence[Row], variant: str) -> Comparison:
-    """A variant and the default, with their regrets as shares, on all that both have run without an error."""
+def compared_with_default(rows: Sequence[Row], variant: str) -> Comparison:
+    """A variant and the default, with relative regrets, on all (function, seed) that both have run without an error."""
     pair = DEFAULT, contender_name(variant)
     done = [{(row.function, row.seed) for row in rows if row.method == m and row.error is None} for m in pair]
     both = done[0] & done[1]
     curves = curves_of(row for row in rows if row.method in pair and (row.function, row.seed) in both)
-    first = {f: max(float(np.median(by[DEFAULT][:, 0])), LEAST) for f, by in curves.items()}
+    first = {f: max(float(np.median(by[DEFAULT][:, 0])), MIN_REGRET) for f, by in curves.items()}
     return Comparison(
-        {f: {m: np.maximum(runs / first[f], LEAST_SHARE) for m, runs in by.items()} for f, by in curves.items()}
+        {f: {m: np.maximum(runs / first[f], MIN_RATIO) for m, runs in by.items()} for f, by in curves.items()}
     )
 
 

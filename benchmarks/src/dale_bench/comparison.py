@@ -1,8 +1,8 @@
-"""What runs say about methods: numbers only, no drawing.
+"""Statistics of runs of several methods on several functions.
 
-A cell is one function at one checkpoint (25, 50, 75, 100 % of the budget). For each method: the median over runs of
-the best regret so far as log10, its bootstrap error as in the paper's Sec. 4.3, and the worst run. Regrets below
-``LEAST`` count as it.
+A cell is one function at one checkpoint (25, 50, 75, 100 % of the budget). It holds for each method the median over
+runs of the log10 of the best regret so far, the bootstrap error of that median (Sec. 4.3 of the paper), and the worst
+run. Regrets below ``MIN_REGRET`` count as ``MIN_REGRET``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from dale._arrays import Matrix, Vector
 from dale_bench.rows import Curves
 
 CHECKPOINTS = (0.25, 0.5, 0.75, 1.0)
-LEAST = 1e-14
+MIN_REGRET = 1e-14
 RESAMPLES = 1000
-TARGETS = 10.0 ** -np.arange(0.25, 8.01, 0.25)  # of the first regrets: eight decades
+TARGETS = 10.0 ** -np.arange(0.25, 8.01, 0.25)  # relative to the initial regret: eight decades
 SIGNIFICANT = 0.05
-TOLERANCE = 1e-9  # decades: less is no difference
-FAR = 0.5  # decades
+TOLERANCE = 1e-9  # decades; smaller differences count as equal
+FAR_BEHIND = 0.5  # decades
 
 
 def log_regret(runs: Matrix) -> Matrix:
     """log10 of regrets, clipped from below."""
-    return np.log10(np.maximum(runs, LEAST))
+    return np.log10(np.maximum(runs, MIN_REGRET))
 
 
 def bootstrap_error(runs: Vector, resamples: int = RESAMPLES) -> float:
-    """Standard deviation of the median of runs (n,) under resampling; infinite where some medians are."""
+    """Standard deviation of the median of runs (n,) under resampling; infinite if some medians are."""
     rng = np.random.default_rng(0)
     draws = rng.integers(len(runs), size=(resamples, len(runs)))
     medians = np.median(runs[draws], axis=1)
@@ -51,13 +51,13 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Curves of several methods on several functions, compared.
+    """A comparison of several methods on several functions.
 
     Attributes:
         curves: function -> method -> best regret so far, (runs, budget).
-        envelope_of: The methods whose best in each cell is the envelope: the peers.
-        unfair: Pairs (function, method) that take no part in envelopes and ranks, such as a method that evaluates the
-            box center first on a function that has its minimum there.
+        envelope_of: The peers. The best median of theirs in a cell is the envelope.
+        unfair: Pairs (function, method) that are excluded from envelopes and ranks, such as a method that evaluates
+            the center of the box first, on a function that has its minimum there.
     """
 
     curves: Curves
@@ -66,12 +66,12 @@ class Comparison:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Functions, as given."""
+        """The functions, in the given order."""
         return tuple(self.curves)
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
-        """Methods that ran on any function, in the order in which they first appear."""
+        """Methods with runs on any function, in the order of first appearance."""
         return tuple(dict.fromkeys(m for by_method in self.curves.values() for m in by_method))
 
     def at(self, function: str, method: str, checkpoint: float) -> Vector:
@@ -80,7 +80,7 @@ class Comparison:
         return log_regret(runs[:, max(int(runs.shape[1] * checkpoint) - 1, 0)])
 
     def cell(self, function: str, method: str, checkpoint: float) -> Cell:
-        """Median, error and worst."""
+        """The cell of a method: median, error and worst run."""
         runs = self.at(function, method, checkpoint)
         median, worst = self.median(function, method, checkpoint), self.worst(function, method, checkpoint)
         return Cell(median, bootstrap_error(runs), worst, len(runs))
@@ -98,9 +98,9 @@ class Comparison:
         return method in self.curves[function] and (function, method) not in self.unfair
 
     def envelope(self, function: str, checkpoint: float, method: str) -> tuple[float, str] | None:
-        """What a method is held against: the best of the (other) peers and who it is; None if no peer ran.
+        """The best median of the peers (other than the method) and the name of that peer; None if no peer ran.
 
-        Of several with the same median it is the one with the best worst run.
+        Of several peers with the same median, the one with the best worst run.
         """
         peers = [m for m in self.envelope_of if m != method and self.takes_part(function, m)]
         if not peers:
@@ -109,23 +109,23 @@ class Comparison:
         return self.median(function, best, checkpoint), best
 
     def gaps(self, method: str) -> dict[tuple[str, float], float]:
-        """How far a method is above the envelope (below: negative), in decades, for each (function, checkpoint)."""
+        """Difference of a method to the envelope in decades, for each (function, checkpoint); negative is better."""
         cells = [(f, c, self.envelope(f, c, method)) for f in self.common([method]) for c in CHECKPOINTS]
         return {(f, c): self.median(f, method, c) - best[0] for f, c, best in cells if best}
 
     def wins(self, method: str) -> tuple[int, int]:
-        """In how many cells a method is at or below the envelope, and of how many."""
+        """The number of cells in which a method is at or below the envelope, and the number of all cells."""
         gaps = self.gaps(method).values()
         return sum(gap <= TOLERANCE for gap in gaps), len(gaps)
 
     def far_behind(self, method: str) -> list[tuple[str, float]]:
-        """Cells (function, checkpoint) in which a method is more than ``FAR`` decades above the envelope."""
-        return [cell for cell, gap in self.gaps(method).items() if gap > FAR]
+        """Cells (function, checkpoint) in which a method is more than ``FAR_BEHIND`` decades above the envelope."""
+        return [cell for cell, gap in self.gaps(method).items() if gap > FAR_BEHIND]
 
     def worst_runs_held(self, method: str) -> tuple[int, int]:
-        """On how many functions a method's worst run ends no worse than the worst of the best peer, and of how many.
+        """The number of functions on which a method's worst run is no worse than the best peer's, and of all functions.
 
-        The best peer is the one whose median is the envelope at the end of the budget.
+        The best peer of a function is the one on the envelope at the end of the budget.
         """
         best = {f: self.envelope(f, 1.0, method) for f in self.common([method])}
         peers = {f: who[1] for f, who in best.items() if who}
@@ -137,7 +137,7 @@ class Comparison:
         return tuple(f for f in self.functions if all(self.takes_part(f, m) for m in methods))
 
     def average_ranks(self, checkpoint: float, methods: Sequence[str] | None = None) -> dict[str, float]:
-        """Mean over the common functions of the rank of the median; 1 is best, equals share."""
+        """Mean rank of the median over the common functions; 1 is best, and ties share a rank."""
         from scipy.stats import rankdata
 
         methods = self.methods if methods is None else tuple(methods)
@@ -148,14 +148,14 @@ class Comparison:
         return dict(zip(methods, np.mean(rankdata(table, axis=1), axis=0).tolist(), strict=True))
 
     def paired_test(self, method: str, other: str, checkpoint: float) -> tuple[float, float, int]:
-        """Wilcoxon's signed-rank test on the medians: mean difference (below 0: better), p, functions."""
+        """Wilcoxon signed-rank test on the medians: mean difference (negative: better), p, number of functions."""
         from scipy.stats import wilcoxon
 
         functions = self.common([method, other])
         difference = np.array(
             [self.median(f, method, checkpoint) - self.median(f, other, checkpoint) for f in functions]
         )
-        unequal = difference[difference != 0]  # equals are left out here: with them SciPy approximates
+        unequal = difference[difference != 0]  # without ties, SciPy computes the exact p
         if not len(unequal):
             return 0.0, 1.0, len(functions)
         return float(np.mean(difference)), float(wilcoxon(unequal).pvalue), len(functions)
@@ -163,8 +163,9 @@ class Comparison:
     def paired_error(self, method: str, other: str, checkpoint: float) -> float:
         """Bootstrap error of the mean difference of `paired_test`, over functions and seeds.
 
-        On each function the seeds are drawn again, the same for both methods, whose runs must be of the same seeds;
-        then the functions. The spread between functions has that of the seeds in it: the error is rather too large.
+        Seeds are resampled on each function, the same ones for both methods, which must have the same seeds; then the
+        functions are resampled. The variance between functions includes that between seeds, so that the error is
+        slightly too large.
         """
         rng = np.random.default_rng(0)
         differences = []
@@ -177,7 +178,7 @@ class Comparison:
         return float(np.std(np.mean(np.take_along_axis(table, draws, axis=0), axis=0)))
 
     def better_and_worse(self, method: str, other: str, checkpoint: float, level: float = math.inf) -> tuple[int, int]:
-        """On how many functions a method has the lower and the higher median, with a p of `rank_test` below level."""
+        """Numbers of functions on which a method has the lower and the higher median, with `rank_test` below level."""
         gaps = [
             self.median(f, method, checkpoint) - self.median(f, other, checkpoint)
             for f in self.common([method, other])
@@ -186,9 +187,9 @@ class Comparison:
         return sum(gap < -TOLERANCE for gap in gaps), sum(gap > TOLERANCE for gap in gaps)
 
     def rank_test(self, function: str, method: str, other: str, checkpoint: float) -> float:
-        """Mann and Whitney's test between the runs of two methods on one function: p.
+        """The p value of the Mann-Whitney test between the runs of two methods on one function.
 
-        A method without randomness has made one run, however often it was repeated: against it, a sign test.
+        All runs of a deterministic method are the same run. Against such a method this is a sign test.
         """
         from scipy.stats import binomtest, mannwhitneyu
 
@@ -200,7 +201,7 @@ class Comparison:
             difference = mine - theirs[0] if fixed[1] else theirs - mine[0]
             n = int(np.count_nonzero(difference))
             return float(binomtest(int(np.sum(difference < 0)), n).pvalue) if n else 1.0
-        least = 2 / math.comb(len(mine) + len(theirs), len(mine))  # with many ties the approximation promises more
+        least = 2 / math.comb(len(mine) + len(theirs), len(mine))  # SciPy's approximation is too small with many ties
         return max(float(mannwhitneyu(mine, theirs).pvalue), least)
 
     def _is_one_run(self, function: str, method: str) -> bool:
@@ -210,7 +211,7 @@ class Comparison:
     def targets_reached(self, method: str, functions: Sequence[str], fractions: Vector) -> Vector:
         """Fraction of (function, run, target) reached after each fraction (k,) of the budget.
 
-        Targets of a function are ``TARGETS`` times the median regret of all first evaluations.
+        The targets of a function are ``TARGETS`` times the median regret of all first evaluations.
         """
         reached = []
         for function in functions:

@@ -1,4 +1,4 @@
-"""What the benchmark runs: anything that asks an objective on the unit cube for values until the budget is spent."""
+"""A contender: any method or solver that evaluates an objective on the unit cube until the budget is spent."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dale_bench.functions import Function
 
 
 class Spent(BaseException):
-    """The budget is spent. Not an ``Exception``, so that a contender's own error handling lets it pass."""
+    """The budget is spent. Not an ``Exception``, so that the error handling of a solver does not catch it."""
 
 
 class Counted(Protocol):
-    """What the runner needs of what contenders evaluate: the runs so far, judged."""
+    """The part of an objective that the runner reads: the evaluations so far and their regrets."""
 
     dimension: int
     regrets: list[float]
@@ -30,14 +30,14 @@ class Counted(Protocol):
 
     @property
     def curve(self) -> list[float]:
-        """Where the run stood after each evaluation."""
+        """The regret of the run after each evaluation."""
         ...
 
 
 class Objective:
     """A benchmark function on the unit cube that counts, times and records its evaluations.
 
-    Contenders see nothing but this: they call it with a point u (d,) and get a float.
+    Contenders see nothing else: they call it with a point u (d,) and get a float.
     """
 
     def __init__(self, function: Function, budget: int) -> None:
@@ -46,10 +46,10 @@ class Objective:
         self.budget = budget
         self.regrets: list[float] = []
         self.seconds_inside = 0.0
-        self.notes: dict[str, int] = {}  # what a contender wants counted, such as its failures
+        self.notes: dict[str, int] = {}  # counts that a contender reports, such as its failures
 
     def __call__(self, u: Vector) -> float:
-        """The value at u, with the function's noise if it has any; raises ``Spent`` when there is no budget left."""
+        """The value at u, including noise if the function has any. Raises ``Spent`` if no budget is left."""
         if len(self.regrets) >= self.budget:
             raise Spent
         begun = time.perf_counter()
@@ -62,23 +62,24 @@ class Objective:
 
     @property
     def curve(self) -> list[float]:
-        """The best regret so far, after each evaluation."""
+        """The best regret so far after each evaluation."""
         return list(itertools.accumulate(self.regrets, min))
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A method under its name in tables.
+    """A method or solver with its name in tables.
 
     Attributes:
-        name: Short and unique.
-        run: ``run(objective, seed)`` evaluates the objective again and again; it may return early.
-            An `Objective`, or what a benchmark of its own has in its place.
-        label: How figures and tables call it.
-        peer: Whether it is somebody else's software.
-        modules: What has to be importable.
-        distributions: Whose versions are recorded with each run.
-        starts_at_center: Whether the box center is among its first points, worth an unfair lot on centered functions.
+        name: A short, unique name.
+        run: ``run(objective, seed)`` evaluates the objective repeatedly; it may return early. The objective is an
+            `Objective`, or a `Task` in the benchmarks of `dale_bench.problems`.
+        label: The name in figures and tables.
+        peer: Whether it is other software than dale.
+        modules: The modules that it imports.
+        distributions: The packages whose versions are recorded with each run.
+        starts_at_center: Whether it evaluates the center of the box first. On functions that have their minimum there,
+            this would be an unfair advantage.
     """
 
     name: str
@@ -91,10 +92,10 @@ class Contender:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Modules that are not installed."""
+        """The modules that are not installed."""
         return tuple(m for m in self.modules if importlib.util.find_spec(m) is None)
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of what it is made of."""
+        """The versions of its packages."""
         return {name: metadata.version(name) for name in self.distributions}

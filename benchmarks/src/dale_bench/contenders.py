@@ -13,17 +13,17 @@ CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS.values())}
 
 
 def contender(name: str) -> Contender:
-    """The contender of this name, which may be a variant's of the ablation, too."""
+    """The contender with this name; variants of the ablation are included."""
     found = _find(name)
     if found is None:
         close = get_close_matches(name, CONTENDERS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(f"unknown method or peer {name!r}{hint} Known ones: {', '.join(CONTENDERS)}")
+        raise ValueError(f"unknown method or peer {name!r}{hint} Expected one of: {', '.join(CONTENDERS)}")
     return found
 
 
 def label(name: str) -> str:
-    """How tables and figures call it; a method that only ready curves know keeps its name."""
+    """The name in tables and figures; a method that is known only from imported curves keeps its name."""
     found = _find(name)
     return found.label or name if found else name
 

@@ -1,4 +1,4 @@
-"""Figures of a comparison: regret curves with error bars, and the share of targets reached."""
+"""Figures of a comparison: regret curves with error bars, and the fraction of targets reached."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe & Ito's colours; with more methods than colours the dashes change.
+# The colours of Okabe & Ito. If there are more methods than colours, the dashes change.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")
 ERROR_BARS = 12  # along a curve
-TICKS_APART = 1.9  # times, on a logarithmic axis
+MIN_TICK_RATIO = 1.9  # of neighbouring ticks on a logarithmic axis
 
 
-def look(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Colour and dashes of a method, the same in every figure that has the same methods."""
+def line_style(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Colour and dashes of a method, the same in all figures with the same methods."""
     order = [m for m in CONTENDERS if m in methods] + [m for m in methods if m not in CONTENDERS]
     i = order.index(method)
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)]}
@@ -37,10 +37,12 @@ def draw_regret(ax: Axes, curves: dict[str, Matrix], methods: Sequence[str]) -> 
     for number, method in enumerate(m for m in methods if m in curves):
         runs = log_regret(curves[method])
         n = np.arange(1, runs.shape[1] + 1)
-        style = look(method, methods)
+        style = line_style(method, methods)
         ax.plot(n, np.median(runs, axis=0), linewidth=1.6, label=label(method), **style)
         step = max(len(n) // ERROR_BARS, 1)
-        at = np.arange(step - 1 + number % max(step, 1), len(n), step)  # bars of several methods side by side
+        at = np.arange(
+            step - 1 + number % max(step, 1), len(n), step
+        )  # so that the bars of several methods do not overlap
         errors = [bootstrap_error(runs[:, i], 200) for i in at]
         ax.errorbar(
             n[at], np.median(runs[:, at], axis=0), errors, fmt="none", ecolor=style["color"], elinewidth=1, capsize=2
@@ -75,7 +77,7 @@ def targets_figure(comparison: Comparison, methods: Sequence[str]) -> Figure | N
     fractions = np.linspace(0.0, 1.0, 101)
     for method in methods:
         reached = comparison.targets_reached(method, functions, fractions)
-        ax.plot(100 * fractions, reached, linewidth=1.6, label=label(method), **look(method, methods))
+        ax.plot(100 * fractions, reached, linewidth=1.6, label=label(method), **line_style(method, methods))
     ax.set_xlabel("evaluations, % of the budget", fontsize=LABEL)
     ax.set_ylabel("fraction of targets reached", fontsize=LABEL)
     ax.set_title(f"{len(functions)} functions", fontsize=TITLE)
@@ -84,11 +86,11 @@ def targets_figure(comparison: Comparison, methods: Sequence[str]) -> Figure | N
     return figure
 
 
-def name_numbers(axis: Axis, numbers: Sequence[float]) -> None:
-    """Ticks of a logarithmic axis at these numbers, written out, without those too near to the one before."""
+def set_log_ticks(axis: Axis, numbers: Sequence[float]) -> None:
+    """Put labelled ticks of a logarithmic axis at these numbers, except those too close to the previous one."""
     kept: list[float] = []
     for number in sorted(set(numbers)):
-        if not kept or number >= TICKS_APART * kept[-1]:
+        if not kept or number >= MIN_TICK_RATIO * kept[-1]:
             kept.append(number)
     axis.set_ticks(kept, labels=[f"{number:g}" for number in kept])
     axis.set_ticks([], minor=True)

@@ -1,4 +1,4 @@
-"""dale's own methods as contenders, and the paper's "optimal" hyperparameters, which need the objective itself."""
+"""dale's methods as contenders, and EI with the paper's "optimal" hyperparameters, which need the objective itself."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def optimal_hyperparameters(name: str, seed: int, samples: int = OPTIMAL_SAMPLES
     Args:
         name: The function.
         seed: The function's seed.
-        samples: How many; the paper takes 1000.
+        samples: The number of samples; the paper uses 1000.
     """
     function = get(name, seed)
     X = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1000,))).random((samples, function.dimension))
     y = function.true(function.from_cube(X))
     z = (y - y.mean()) / y.std()
     scores, priors = [], []
-    for length_scale in GRID:  # one model at a time: each is a matrix of a million numbers
+    for length_scale in GRID:  # one model at a time, because each has a matrix of a million numbers
         posterior = GaussianProcess.fit(SquaredExponential(length_scale), X, z)
         scores.append(log_leave_one_out_density(posterior))
         priors.append(posterior.prior)
@@ -56,7 +56,7 @@ def optimal_hyperparameters(name: str, seed: int, samples: int = OPTIMAL_SAMPLES
 
 def _optimal(objective: Objective, samples: int = OPTIMAL_SAMPLES) -> Method:
     function = objective.function
-    varies = ":" in function.name or function.name in ILLUSTRATION  # another function for each seed
+    varies = ":" in function.name or function.name in ILLUSTRATION  # a different function for each seed
     return methods.ei(Fixed(*optimal_hyperparameters(function.name, function.seed if varies else 0, samples)))
 
 

@@ -1,12 +1,12 @@
-"""Runs on disk: one JSON line each, appended and never rewritten; and ready curves of others.
+"""Runs on disk, one JSON line each, and imported curves of other benchmarks.
 
 A row: ``{"function", "method", "seed", "budget", "dimension", "regret": [...], "seconds", "versions", "error",
 "notes"}``. ``regret`` is the best value so far minus the minimum, after each evaluation; ``seconds`` is the time
-outside the objective. Those of `dale_bench.problems` may have more: ``observed`` and ``times``, and null for a regret
-where nothing feasible is known yet.
+outside the objective. Rows of `dale_bench.problems` may also have ``observed`` and ``times``, and null as a regret
+while no feasible point is known.
 
-Ready curves, one file for each function: ``{"function", "dimension", "budget", "minimum", "peers": {name: {"version",
-"regret": [[...], ...]}}}``.
+Imported curves, one file for each function: ``{"function", "dimension", "budget", "minimum", "peers": {name:
+{"version", "regret": [[...], ...]}}}``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from dale._arrays import Matrix
-from dale_bench import lines
+from dale_bench import jsonl
 
 Curves = dict[str, dict[str, Matrix]]  # function -> method -> best regret so far (runs, budget)
 
@@ -29,19 +29,19 @@ class Row:
     """One run.
 
     Attributes:
-        function: What was minimised.
-        method: By whom.
-        seed: The seed of both.
-        budget: Evaluations.
-        dimension: Number of parameters.
-        regret: Of the best point so far, after each evaluation; None where none is feasible yet.
-        seconds: Outside the objective.
-        versions: Of the software.
-        error: What the method raised.
-        notes: What it wanted counted.
-        observed: Where there is noise: regret of the point with the lowest value told; `regret` is then that of the
-            point recommended.
-        times: When the evaluations ended, where that is simulated.
+        function: The name of the function.
+        method: The name of the contender.
+        seed: The seed of both the function and the method.
+        budget: The number of evaluations.
+        dimension: The number of parameters.
+        regret: The regret of the best point so far after each evaluation; None as long as no point is feasible.
+        seconds: Time outside the objective.
+        versions: Versions of the packages.
+        error: The exception of the method, if any.
+        notes: Counts that the method reports.
+        observed: With noise, the regret of the point with the lowest observed value; `regret` is then that of the
+            recommended point.
+        times: The ends of the evaluations on a simulated clock, if there is one.
     """
 
     function: str
@@ -59,37 +59,37 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What makes two rows the same run."""
+        """Identifies a run."""
         return self.function, self.method, self.seed, self.budget
 
 
 def append(path: Path, row: Row) -> None:
-    """Add a row; it is on disk when this returns."""
-    lines.append(path, row)
+    """Append a row. It is on disk when this returns."""
+    jsonl.append(path, row)
 
 
 def read(path: Path) -> list[Row]:
-    """All whole rows of a file; none if it does not exist."""
-    return lines.read(path, Row)
+    """All complete rows of a file; none if the file does not exist."""
+    return jsonl.read(path, Row)
 
 
 def curves_of(rows: Iterable[Row]) -> Curves:
-    """Curves of rows that did not fail, runs in the order of their seeds."""
+    """The curves of all rows without an error, in the order of their seeds."""
     grouped: dict[str, dict[str, dict[int, Sequence[float | None]]]] = {}
     for row in rows:
         if row.error is None:
             grouped.setdefault(row.function, {}).setdefault(row.method, {})[row.seed] = row.regret
     return {
-        function: {method: _stacked([runs[s] for s in sorted(runs)]) for method, runs in by_method.items()}
+        function: {method: _matrix([runs[s] for s in sorted(runs)]) for method, runs in by_method.items()}
         for function, by_method in grouped.items()
     }
 
 
-def ready_curves(folder: Path) -> Curves:
-    """Curves of others, from a folder with one JSON file for each function."""
+def imported_curves(folder: Path) -> Curves:
+    """Imported curves, from a directory with one JSON file for each function."""
     files = sorted(folder.glob("*.json"))
     if not files:
-        raise ValueError(f"no ready curves: {folder} holds no .json file")
+        raise ValueError(f"expected a directory with .json files of curves, got {folder}, which has none")
     curves: Curves = {}
     for file in files:
         content = json.loads(file.read_text())
@@ -98,12 +98,12 @@ def ready_curves(folder: Path) -> Curves:
                 peer: np.array(entry["regret"], dtype=float) for peer, entry in content["peers"].items()
             }
         except (KeyError, TypeError) as error:
-            raise ValueError(f"{file} is no file of ready curves: {error!r} is wrong or missing") from None
+            raise ValueError(f"expected a file of curves, got {file}, where {error!r} is wrong or missing") from None
     return curves
 
 
 def merged(*several: Curves) -> Curves:
-    """All curves together; of the same method on the same function the first given."""
+    """All curves together. Of several for the same method and function, the first is used."""
     out: Curves = {}
     for curves in several:
         for function, by_method in curves.items():
@@ -112,8 +112,8 @@ def merged(*several: Curves) -> Curves:
     return out
 
 
-def _stacked(runs: list[Sequence[float | None]]) -> Matrix:
-    """Runs as rows; one that ended early keeps its last value, and nothing feasible is infinitely bad."""
+def _matrix(runs: list[Sequence[float | None]]) -> Matrix:
+    """Runs as rows of a matrix. A run that ended early keeps its last value, and None becomes infinity."""
     budget = max(len(r) for r in runs)
     return np.array(
         [[np.inf if v is None else v for v in (*r, *[r[-1]] * (budget - len(r)))] for r in runs], dtype=float

@@ -1,4 +1,4 @@
-"""Runs methods on functions with seeds, in parallel processes. What is on disk already is not run again."""
+"""Run methods on functions with several seeds in parallel processes. Runs that are on disk are not repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make."""
+    """One run."""
 
     function: str
     method: str
@@ -33,17 +33,17 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """As of its row."""
+        """Identifies the run, as the key of its row does."""
         return self.function, self.method, self.seed, self.budget
 
 
 def run(job: Job) -> Row:
-    """Make a run of a method on a function."""
+    """Run a method on a function."""
     return record(job, contender(job.method), Objective(get(job.function, job.seed), job.budget))
 
 
 def record(job: Job, method: Contender, objective: Counted) -> Row:
-    """Make a run on what counts its evaluations. A method that raises gives a row that says so."""
+    """Run a method on an objective that counts its evaluations. The row records an exception of the method."""
     error = None
     begun = time.perf_counter()
     try:
@@ -70,14 +70,14 @@ def record(job: Job, method: Contender, objective: Counted) -> Row:
 
 
 def quantize(regrets: Sequence[float]) -> list[float | None]:
-    """Regrets as rows have them: four digits, and None for infinite ones."""
+    """Regrets as they are stored: with four digits, and None if infinite."""
     return [float(f"{r:.4g}") if math.isfinite(r) else None for r in regrets]
 
 
 def jobs_for(
     functions: Sequence[str], methods: Sequence[str], seeds: Sequence[int], budget: int | None = None
 ) -> list[Job]:
-    """Every method on every function with every seed. Unknown names are refused before anything runs."""
+    """All combinations of methods, functions and seeds. Unknown names raise an error before any run starts."""
     for method in methods:
         contender(method)
     budgets = {name: budget or get(name, 0).budget for name in functions}
@@ -93,18 +93,18 @@ def run_all(
     make: Callable[[Job], Row] | None = None,
     find: Callable[[str], Contender] = contender,
 ) -> list[Row]:
-    """Run what is missing in the file, append each row as it comes, and return the rows of all jobs.
+    """Run the jobs that are missing in the file, append each row as it completes, and return the rows of all jobs.
 
-    Interrupted, it has lost nothing that was complete; started again, it goes on. A method whose software is not
-    installed is left out, with a line that says so.
+    If it is interrupted, completed runs are kept, and the next call continues. Methods whose packages are not installed
+    are skipped with a message.
 
     Args:
-        jobs: The runs that are wanted.
-        path: Where rows are kept.
-        processes: How many work on them.
-        progress: True shows a line of progress, False none, None one if standard error is a terminal.
-        make: Makes a run; can be sent to a process. None for `run`.
-        find: The contender of a name.
+        jobs: The requested runs.
+        path: The file of the rows.
+        processes: The number of processes.
+        progress: Whether to show a progress bar; None shows it if standard error is a terminal.
+        make: Makes a run; must be picklable. None for `run`.
+        find: Returns the contender with a name.
     """
     make = make or run
     known = {row.key for row in read(path)}
@@ -112,7 +112,7 @@ def run_all(
     missing = {m: find(m).missing for m in {job.method for job in jobs_left}}
     for method, modules in sorted(missing.items()):
         if modules:
-            print(f"left out: {method} (not installed: {', '.join(modules)})", file=sys.stderr)
+            print(f"skipped: {method} (not installed: {', '.join(modules)})", file=sys.stderr)
     todo = [job for job in jobs_left if not missing[job.method]]
     with Progress(max(len(todo), 1), progress) as line:
         if processes == 1:
@@ -129,19 +129,19 @@ def _run_in_processes(
     todo: Sequence[Job], path: Path, processes: int, line: Progress, make: Callable[[Job], Row]
 ) -> None:
     before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
-    os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes share the cores already
+    os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes already share the cores
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
-        waiting: dict[Future[Row], Job] = {}
+        running: dict[Future[Row], Job] = {}
         queue = list(todo)
         done = 0
-        while queue or waiting:
-            while queue and len(waiting) < 2 * processes:
+        while queue or running:
+            while queue and len(running) < 2 * processes:
                 job = queue.pop(0)
-                waiting[pool.submit(make, job)] = job
-            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                running[pool.submit(make, job)] = job
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                job = waiting.pop(future)
+                job = running.pop(future)
                 append(path, future.result())
                 done += 1
                 line.write(done, f"{job.method} on {job.function}, seed {job.seed}")

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dale_bench.ablation import DEFAULT, contender_name
-from dale_bench.comparison import CHECKPOINTS, FAR, SIGNIFICANT, Comparison
+from dale_bench.comparison import CHECKPOINTS, FAR_BEHIND, SIGNIFICANT, Comparison
 from dale_bench.contenders import label
 
 Table = tuple[list[str], list[list[str]]]  # header, rows
 
 ABLATION_REMARKS = (
-    "above 0 the variant is worse, so what it lacks is worth having; ± bootstrap error over functions and seeds",
-    f"p: Wilcoxon over functions; surely: functions with p < {SIGNIFICANT} between the runs",
+    "positive: the variant is worse, so the part that it lacks is useful; ± bootstrap error over functions and seeds",
+    f"p: Wilcoxon over functions; significant: number of functions with p < {SIGNIFICANT} between the runs",
 )
 
 
@@ -48,7 +48,7 @@ def _number(value: float) -> str:
 
 
 def envelope_table(comparison: Comparison, method: str) -> Table:
-    """One row for each function: the method beside the best peer of each checkpoint."""
+    """One row for each function: the method and the best peer at each checkpoint."""
     header = ["function", *(f"{c:.0%}" for c in CHECKPOINTS), *(f"envelope {c:.0%}" for c in CHECKPOINTS)]
     rows = []
     for function in comparison.functions:
@@ -60,12 +60,12 @@ def envelope_table(comparison: Comparison, method: str) -> Table:
 
 
 def envelope_remarks(comparison: Comparison, method: str) -> list[str]:
-    """What the envelope table comes to, in two sentences."""
+    """A summary of the envelope table in two sentences."""
     won, cells = comparison.wins(method)
     behind = [f"{function}@{checkpoint:.0%}" for function, checkpoint in comparison.far_behind(method)]
     held, functions = comparison.worst_runs_held(method)
     return [
-        f"at or below the envelope in {won} of {cells} cells; more than {FAR} decades behind in {len(behind)}"
+        f"at or below the envelope in {won} of {cells} cells; more than {FAR_BEHIND} decades behind in {len(behind)}"
         + (f": {', '.join(behind)}" if behind else ""),
         f"worst run at 100 %: no worse than the best peer's worst run on {held} of {functions} functions",
     ]
@@ -89,7 +89,7 @@ def summary_table(comparison: Comparison, methods: Sequence[str]) -> Table:
 
 
 def significance_table(comparison: Comparison, method: str, others: Sequence[str]) -> Table:
-    """One row for each rival: mean difference of the medians and p over functions, and functions won and lost."""
+    """One row for each other method: mean difference of the medians, p, and numbers of functions won and lost."""
     header = ["against", "functions", *(f"{c:.0%}: difference (p)" for c in CHECKPOINTS), "better / worse at 100 %"]
     rows = []
     for other in others:
@@ -107,12 +107,12 @@ def significance_table(comparison: Comparison, method: str, others: Sequence[str
 
 
 def ablation_table(comparisons: Mapping[str, Comparison]) -> Table:
-    """One row for each variant: mean difference to the default ± error, p over functions, functions won and lost.
+    """One row for each variant: mean difference to the default ± error, p, and numbers of functions won and lost.
 
     Args:
-        comparisons: variant -> it and the default.
+        comparisons: For each variant, its comparison with the default.
     """
-    header = ["variant", "functions", *(f"{c:.0%}" for c in CHECKPOINTS), "p at 100 %", "better / worse", "surely"]
+    header = ["variant", "functions", *(f"{c:.0%}" for c in CHECKPOINTS), "p at 100 %", "better / worse", "significant"]
     rows = []
     for variant, comparison in comparisons.items():
         pair = contender_name(variant), DEFAULT
@@ -130,7 +130,7 @@ def ablation_table(comparisons: Mapping[str, Comparison]) -> Table:
 
 
 def as_text(table: Table) -> str:
-    """Columns lined up with spaces."""
+    """Text with aligned columns."""
     header, rows = table
     widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
     return "\n".join(

@@ -582,7 +582,7 @@ class TestWithoutProbe:
             optimizer = dale.Optimizer([(0.0, 1.0)] * f.dimension, seed=seed)
             for _ in range(30):
                 trial = optimizer.ask()
-                optimizer.tell(trial, float(f.true(f.lower + (f.upper - f.lower) * trial.x)))
+                optimizer.tell(trial, float(f.true(f.from_cube(trial.x))))
             assert any(t.reason.source is Source.REPLICATE for t in optimizer.history)
             regrets.append(optimizer.best.value - f.minimum)
         assert max(regrets) < 1e-5

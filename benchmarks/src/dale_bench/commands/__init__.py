@@ -1,4 +1,4 @@
-"""``dale bench``: run methods on test functions, compare them, draw the paper's figures again, and time proposals."""
+"""``dale bench``: run methods on test functions, compare them, reproduce the paper's figures, time proposals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, beside_the_default, contender_name, is_variant
+from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, compared_with_default, contender_name, is_variant
 from dale_bench.commands.golden import add_parser as add_golden_parser
-from dale_bench.commands.output import listed, say_what_failed, show
+from dale_bench.commands.output import print_failures, show, split_names
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
 from dale_bench.commands.speed import add_parser as add_speed_parser
@@ -20,48 +20,54 @@ from dale_bench.functions import GROUPS, get, names
 from dale_bench.rows import Row
 
 DEFAULT_METHODS = "default,ei_ml,cobyqa,random"
-QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # some minutes on two cores
+QUICK = {"functions": "quad2,rosen2,branin,hart3,hart6,exp5", "seeds": "4"}  # a few minutes on two cores
 ROWS = Path("bench-output/rows.jsonl")
-NAMES_OR_GROUPS = f"names or groups with commas; groups: {', '.join(GROUPS)}"
+NAMES_OR_GROUPS = f"names or groups, separated by commas; groups: {', '.join(GROUPS)}"
 
 
 def add_parser(commands: Any) -> None:
     """Describe the command's arguments."""
     parser = commands.add_parser("bench", help="compare methods on test functions", description=__doc__)
     parser.set_defaults(run=lambda _: quick_look(ROWS))
-    kinds = parser.add_subparsers(title="what to do (without one: a quick look at the paper's functions)", metavar="")
+    kinds = parser.add_subparsers(
+        title="commands (default: a quick comparison on some of the paper's functions)", metavar=""
+    )
 
-    kind = kinds.add_parser("list", help="known functions, methods and peers")
+    kind = kinds.add_parser("list", help="list functions, methods and peers")
     kind.set_defaults(run=show_list)
 
-    kind = kinds.add_parser("run", help="run what is missing; stopped and started again it goes on")
+    kind = kinds.add_parser("run", help="make the runs that are missing; re-run the same command to resume")
     _add_runs(kind, functions="paper", default="paper")
-    kind.add_argument("--variant", default="", help="moved, rotated or moved:rotated, for all functions")
-    kind.add_argument("--methods", default=DEFAULT_METHODS, help="names with commas, or: ours, peers, all")
+    kind.add_argument("--variant", default="", help="moved, rotated or moved:rotated; applies to all functions")
+    kind.add_argument("--methods", default=DEFAULT_METHODS, help="names, separated by commas; or ours, peers, all")
     kind.set_defaults(run=run_missing)
 
-    kind = kinds.add_parser("compare", help="tables and figures of runs")
-    kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help="files that `dale bench run` wrote")
-    kind.add_argument("--curves", type=Path, help="a folder of ready curves of others, one JSON file a function")
-    kind.add_argument("--methods", default="all", help="names with commas")
+    kind = kinds.add_parser("compare", help="print tables and write figures of runs")
+    kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help="files written by `dale bench run`")
+    kind.add_argument(
+        "--curves", type=Path, help="directory with curves of other benchmarks, one JSON file for each function"
+    )
+    kind.add_argument("--methods", default="all", help="names, separated by commas")
     kind.add_argument("--functions", default="all", help=f"{NAMES_OR_GROUPS} (default: all with runs)")
-    kind.add_argument("--method", default="default", help="the one that is held against the others")
+    kind.add_argument("--method", default="default", help="the method that is compared with all others")
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
-    kind.add_argument("--out", type=Path, help="a folder for figures")
+    kind.add_argument("--out", type=Path, help="directory for figures")
     kind.set_defaults(run=compare)
 
-    kind = kinds.add_parser("ablation", help="what each part of the default method is worth; runs what is missing")
-    _add_runs(kind, functions=",".join(ABLATION_FUNCTIONS), default=f"{len(ABLATION_FUNCTIONS)} of all kinds")
-    kind.add_argument("--only", default=",".join(VARIANTS), help="variants, with commas (default: %(default)s)")
+    kind = kinds.add_parser("ablation", help="measure the contribution of each part of the default method")
+    _add_runs(kind, functions=",".join(ABLATION_FUNCTIONS), default=f"{len(ABLATION_FUNCTIONS)} functions of all kinds")
+    kind.add_argument("--only", default=",".join(VARIANTS), help="variants, separated by commas (default: %(default)s)")
     kind.add_argument("--format", choices=["text", "markdown"], default="text")
     kind.set_defaults(run=ablation)
 
-    kind = kinds.add_parser("paper", help="the figures of the paper's Section 4 from fresh runs, with verdicts")
+    kind = kinds.add_parser("paper", help="reproduce the figures of the paper's Section 4, with verdicts")
     kind.add_argument("--quick", action="store_true", help="few runs: minutes instead of hours")
-    kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="where figures and page go")
-    kind.add_argument("--rows", type=Path, help="where runs are kept (default: in the same folder)")
-    kind.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
-    kind.add_argument("--only-draw", action="store_true", help="draw what there is, run nothing")
+    kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="directory for figures and page")
+    kind.add_argument("--rows", type=Path, help="file of the runs (default: in the same directory)")
+    kind.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
+    )
+    kind.add_argument("--only-draw", action="store_true", help="draw the existing runs, make no new ones")
     kind.set_defaults(run=paper)
 
     add_speed_parser(kinds)
@@ -72,7 +78,7 @@ def add_parser(commands: Any) -> None:
 
 
 def show_list(_: argparse.Namespace) -> int:
-    """Print what is known."""
+    """Print all functions, groups and contenders."""
     print("functions (append :moved, :rotated or :moved:rotated)")
     for name in names():
         function = get(name)
@@ -88,27 +94,29 @@ def show_list(_: argparse.Namespace) -> int:
 
 
 def run_missing(args: argparse.Namespace) -> int:
-    """Run, and say where the rows are."""
+    """Make the missing runs."""
     functions = _functions(args.functions)
     if args.variant:
         functions = [f"{name}:{args.variant}" for name in functions]
     _rows(args, functions, _methods(args.methods))
-    print(f"compare them with: dale bench compare {args.rows}")
+    print(f"to compare them: dale bench compare {args.rows}")
     return 0
 
 
 def compare(args: argparse.Namespace) -> int:
     """Print tables, write figures."""
     from dale_bench import tables
-    from dale_bench.rows import curves_of, merged, read, ready_curves
+    from dale_bench.rows import curves_of, imported_curves, merged, read
 
     for path in args.rows:
         if not path.exists():
-            raise ValueError(f"there is no file {path}; make runs first: dale bench run --rows {path}")
+            raise ValueError(
+                f"expected a file of runs, got {path}, which does not exist; run: dale bench run --rows {path}"
+            )
     curves = merged(*(curves_of(read(path)) for path in args.rows))
     if args.curves:
-        ready = ready_curves(args.curves)
-        curves = merged(curves, {f: by for f, by in ready.items() if f in curves})
+        imported = imported_curves(args.curves)
+        curves = merged(curves, {f: by for f, by in imported.items() if f in curves})
     comparison = _comparison(curves, args.functions, args.methods)
     methods = comparison.methods
     show(args, "Median log10 regret ± bootstrap error", tables.cells_table(comparison, methods))
@@ -116,11 +124,13 @@ def compare(args: argparse.Namespace) -> int:
     if args.method in methods:
         table = tables.envelope_table(comparison, args.method)
         remarks = tables.envelope_remarks(comparison, args.method)
-        show(args, f"{args.method} beside the best peer of each cell", table, remarks)
+        show(args, f"{args.method} compared with the best peer of each cell", table, remarks)
         table = tables.significance_table(comparison, args.method, [m for m in methods if m != args.method])
-        show(args, f"{args.method} against each: Wilcoxon over functions", table)
+        show(args, f"{args.method} against each other method: Wilcoxon over functions", table)
     if any(not comparison.takes_part(f, m) for f in comparison.functions for m in comparison.curves[f]):
-        print("\n* evaluates the box center early, where this function has its minimum: in no rank and no envelope")
+        print(
+            "\n* evaluates the center of the box early, where the function has its minimum: not in ranks and envelopes"
+        )
     if args.out:
         from dale_bench.figures import write_comparison
 
@@ -130,23 +140,23 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def ablation(args: argparse.Namespace) -> int:
-    """Run the default and its variants, and print what the changes cost."""
+    """Run the default and its variants, and print the effect of each change."""
     from dale_bench import tables
 
-    variants = listed(args.only)
+    variants = split_names(args.only)
     unknown = [v for v in variants if v not in VARIANTS]
     if unknown or not variants:
-        raise ValueError(f"--only takes variants of the default, got {args.only!r}; there are: {', '.join(VARIANTS)}")
+        raise ValueError(f"--only: expected variants of the default ({', '.join(VARIANTS)}), got {args.only!r}")
     rows = _rows(args, _functions(args.functions), [DEFAULT, *(contender_name(v) for v in variants)])
-    table = tables.ablation_table({v: beside_the_default(rows, v) for v in variants})
+    table = tables.ablation_table({v: compared_with_default(rows, v) for v in variants})
     if not table[1]:
-        raise ValueError("there is nothing to compare: no function has runs of the default and a variant")
+        raise ValueError("expected runs of the default and a variant on at least one function, got none")
     show(args, "Variants against the default: mean difference of the medians, decades", table, tables.ABLATION_REMARKS)
     return 0
 
 
 def paper(args: argparse.Namespace) -> int:
-    """Draw the paper's figures again."""
+    """Reproduce the paper's figures."""
     from dale_bench.paper import reproduce
 
     page = reproduce(args.out, rows=args.rows, quick=args.quick, processes=args.jobs, only_draw=args.only_draw)
@@ -155,7 +165,7 @@ def paper(args: argparse.Namespace) -> int:
 
 
 def quick_look(rows: Path) -> int:
-    """Some functions, few seeds."""
+    """Run and compare a few methods on some functions with few seeds."""
     parser = argparse.ArgumentParser()
     add_parser(parser.add_subparsers())
     arguments = ["bench", "run", "--functions", QUICK["functions"], "--seeds", QUICK["seeds"], "--rows", str(rows)]
@@ -166,24 +176,28 @@ def quick_look(rows: Path) -> int:
 
 
 def _add_runs(kind: argparse.ArgumentParser, *, functions: str, default: str) -> None:
-    """Describe the arguments that say what to run; `default` is how the help calls the functions."""
+    """Describe the arguments that select runs; `default` names the default functions in the help."""
     kind.add_argument("--functions", default=functions, help=f"{NAMES_OR_GROUPS}, all (default: {default})")
-    kind.add_argument("--seeds", type=int, default=16, help="how many runs of each, with seeds 0, 1, ... (default 16)")
-    kind.add_argument("--budget", type=int, help="evaluations of each run (default: the function's own)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help=f"where runs are kept (default {ROWS})")
-    kind.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    kind.add_argument(
+        "--seeds", type=int, default=16, help="number of runs of each, with seeds 0, 1, ... (default: 16)"
+    )
+    kind.add_argument("--budget", type=int, help="evaluations of each run (default: depends on the function)")
+    kind.add_argument("--rows", type=Path, default=ROWS, help=f"file of the runs (default: {ROWS})")
+    kind.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
+    )
 
 
 def _rows(args: argparse.Namespace, functions: Sequence[str], methods: Sequence[str]) -> list[Row]:
-    """Run what is missing, say what failed and where the rows are, and return them."""
+    """Make the missing runs, report failures, and return the rows of all."""
     from dale_bench.runner import jobs_for, run_all
 
     if args.seeds < 1:
-        raise ValueError(f"--seeds must be at least 1, got {args.seeds}")
+        raise ValueError(f"--seeds: expected at least 1, got {args.seeds}")
     jobs = jobs_for(functions, methods, range(args.seeds), args.budget)
     rows = run_all(jobs, args.rows, processes=args.jobs)
-    say_what_failed(rows)
-    print(f"{len(rows)} of {len(jobs)} runs in {args.rows}")
+    print_failures(rows)
+    print(f"{len(rows)} of {len(jobs)} runs are in {args.rows}")
     return rows
 
 
@@ -194,14 +208,14 @@ def _comparison(curves: Any, functions: str, methods: str) -> Any:
         wanted = _functions(functions)
         absent = [f for f in wanted if f not in curves]
         if absent:
-            raise ValueError(f"no runs on {', '.join(absent)}; there are runs on {', '.join(curves)}")
+            raise ValueError(f"expected functions with runs ({', '.join(curves)}), got {', '.join(absent)}")
         curves = {f: curves[f] for f in wanted}
     everyone = dict.fromkeys(m for by in curves.values() for m in by)
-    present = [m for m in everyone if not is_variant(m)] if methods == "all" else listed(methods)
+    present = [m for m in everyone if not is_variant(m)] if methods == "all" else split_names(methods)
     curves = {f: {m: by[m] for m in present if m in by} for f, by in curves.items()}
     curves = {f: by for f, by in curves.items() if by}
     if not curves:
-        raise ValueError("there is nothing to compare: no run without an error")
+        raise ValueError("expected at least one run without an error, got none")
     return Comparison(
         curves,
         envelope_of=tuple(m for m in present if not is_ours(m)),
@@ -216,7 +230,7 @@ def _unfair(function: str, method: str) -> bool:
 
 def _functions(text: str) -> list[str]:
     groups = GROUPS | {"all": names()}
-    return list(dict.fromkeys(name for word in listed(text) for name in groups.get(word, (word,))))
+    return list(dict.fromkeys(name for word in split_names(text) for name in groups.get(word, (word,))))
 
 
 def _methods(text: str) -> list[str]:
@@ -225,4 +239,4 @@ def _methods(text: str) -> list[str]:
         "peers": [c for c in CONTENDERS if not is_ours(c)],
         "all": list(CONTENDERS),
     }
-    return groups.get(text) or listed(text)
+    return groups.get(text) or split_names(text)

@@ -1,4 +1,4 @@
-"""How the sub-commands read lists and print tables."""
+"""Helpers of the commands: lists in arguments, tables as output."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from dale_bench import tables
 from dale_bench.rows import Row
 
 
-def listed(text: str) -> list[str]:
-    """The words between the commas, each once."""
+def split_names(text: str) -> list[str]:
+    """The names between the commas, without duplicates."""
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
-def counted(text: str, option: str, least: int = 1) -> list[int]:
-    """The whole numbers between the commas, each once."""
-    words = listed(text)
+def split_integers(text: str, option: str, least: int = 1) -> list[int]:
+    """The integers between the commas, without duplicates."""
+    words = split_names(text)
     if not words or not all(word.isdecimal() and int(word) >= least for word in words):
-        raise ValueError(f"{option} takes whole numbers from {least} up, with commas, got {text!r}")
+        raise ValueError(f"{option}: expected integers of at least {least}, separated by commas, got {text!r}")
     return list(dict.fromkeys(int(word) for word in words))
 
 
-def say_what_failed(rows: Sequence[Row]) -> None:
-    """Print a line for each run that ended in an error."""
+def print_failures(rows: Sequence[Row]) -> None:
+    """Print a line for each run with an error."""
     for row in rows:
         if row.error:
             print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
 
 
 def show(args: argparse.Namespace, title: str, table: tables.Table, remarks: Sequence[str] = ()) -> None:
-    """Print a table in the format asked for, if it has rows, with remarks below."""
+    """Print a table in the requested format, if it has rows, followed by remarks."""
     if not table[1]:
         return
     render = {"text": tables.as_text, "markdown": tables.as_markdown, "csv": tables.as_csv}[args.format]

@@ -1,4 +1,4 @@
-"""``dale bench speed``: what a proposal costs, beside peers and beside what linear algebra takes at the least."""
+"""``dale bench speed``: the cost of a proposal, compared with peers and with the minimum of linear algebra."""
 
 from __future__ import annotations
 
@@ -6,57 +6,62 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import counted, listed, show
+from dale_bench.commands.output import show, split_integers, split_names
 
 ROWS = Path("bench-output/speed.jsonl")
 SIZES, DIMENSIONS = "25,50,99,101,200,500,1000,2000", "2,6,20"
-LEAST = 12  # observations: Optuna's sampler draws at random before it has ten
-IMPORTS = 9  # fresh interpreters of each kind, of which the fastest counts
+MIN_SIZE = 12  # observations; Optuna's sampler draws random points before it has ten
+IMPORTS = 9  # new interpreters for each import; the fastest counts
 
 
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
-    kind = kinds.add_parser("speed", help="seconds and memory of a proposal, beside peers", description=__doc__)
+    kind = kinds.add_parser("speed", help="measure time and memory of a proposal", description=__doc__)
     kind.add_argument("--sizes", default=SIZES, help="numbers of observations (default: %(default)s)")
     kind.add_argument("--dimensions", default=DIMENSIONS, help="numbers of parameters (default: %(default)s)")
-    kind.add_argument("--repeats", type=int, default=3, help="runs, of which the median counts (default: %(default)s)")
-    kind.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="with Optuna and BoTorch")
+    kind.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts (default: %(default)s)")
     kind.add_argument(
-        "--peers-to", type=int, default=200, help="observations that peers get at most, for they are slow"
+        "--peers", action=argparse.BooleanOptionalAction, default=True, help="measure Optuna and BoTorch too"
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help="where measurements are kept (default: %(default)s)")
     kind.add_argument(
-        "--again",
+        "--peers-to",
+        type=int,
+        default=200,
+        help="maximum number of observations for peers, which are slow (default: %(default)s)",
+    )
+    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the measurements (default: %(default)s)")
+    kind.add_argument(
+        "--rerun",
         default="floor,default,global",
-        help="what is measured though it is in the rows (default: %(default)s)",
+        help="contenders that are measured again though they are in the file (default: %(default)s)",
     )
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
-    kind.add_argument("--out", type=Path, help="a folder for the picture")
+    kind.add_argument("--out", type=Path, help="directory for the plot")
     kind.set_defaults(run=speed)
 
 
 def speed(args: argparse.Namespace) -> int:
-    """Measure what is missing; print table and verdicts, write the picture."""
+    """Make the missing measurements; print table and verdicts, write the plot."""
     from dale_bench.speed import plan, report
     from dale_bench.speed.measure import time_imports
 
     if args.repeats < 1:
-        raise ValueError(f"--repeats must be at least 1, got {args.repeats}")
-    again = listed(args.again)
-    unknown = [name for name in again if name not in (*plan.OURS, *plan.PEERS)]
+        raise ValueError(f"--repeats: expected at least 1, got {args.repeats}")
+    rerun = split_names(args.rerun)
+    unknown = [name for name in rerun if name not in (*plan.OURS, *plan.PEERS)]
     if unknown:
-        raise ValueError(f"--again takes any of {', '.join((*plan.OURS, *plan.PEERS))}, got {args.again!r}")
+        raise ValueError(f"--rerun: expected names of {', '.join((*plan.OURS, *plan.PEERS))}, got {args.rerun!r}")
     wanted = plan.cells(
-        counted(args.sizes, "--sizes", LEAST),
-        counted(args.dimensions, "--dimensions"),
+        split_integers(args.sizes, "--sizes", MIN_SIZE),
+        split_integers(args.dimensions, "--dimensions"),
         plan.PEERS if args.peers else (),
         args.peers_to,
     )
-    timings = plan.measure(wanted, args.rows, repeats=args.repeats, again=again)
+    timings = plan.measure(wanted, args.rows, repeats=args.repeats, rerun=rerun)
     if not timings:
-        raise ValueError("nothing could be measured; what went wrong stands above")
-    remarks = [report.DEARER, *map(str, report.verdicts(timings, time_imports(IMPORTS)))]
-    show(args, "A proposal: processor time, and memory at the peak", report.speed_table(timings), remarks)
+        raise ValueError("no measurement succeeded; the errors are printed above")
+    remarks = [report.SLOWER, *map(str, report.verdicts(timings, time_imports(IMPORTS)))]
+    show(args, "A proposal: CPU time and peak memory", report.speed_table(timings), remarks)
     if args.out:
         for path in report.write_figure(timings, args.out):
             print(f"wrote {path}")

@@ -1,7 +1,7 @@
-"""The classical half of the development set: smooth, mostly with many local minima.
+"""The classical half of the development set: smooth functions, most of them with many local minima.
 
-Constants are polished with 40 digits. Where a formula can be proved to go nowhere below its minimum, also outside its
-box, the docstring says why; the variants (moved, rotated) rest on that.
+Constants were computed with 40 digits. If a formula is provably nowhere below its minimum, even outside its box, the
+docstring gives the reason; the variants (moved, rotated) depend on it.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from dale_bench.functions.paper import SURJANOVIC
 
 
 def six_hump_camel(x: Vector) -> Vector:
-    """A polynomial that grows in all directions; all its minima lie in the box."""
+    """A polynomial that grows in all directions; all its minima are in the box."""
     a, b = x[..., 0] ** 2, x[..., 1] ** 2
     return np.asarray((4 - 2.1 * a + a**2 / 3) * a + x[..., 0] * x[..., 1] + (4 * b - 4) * b)
 
@@ -27,12 +27,12 @@ def goldstein_price(x: Vector) -> Vector:
 
 
 def styblinski_tang(x: Vector) -> Vector:
-    """A sum of quartics in one variable each."""
+    """A sum of quartics of one variable each."""
     return np.asarray(np.sum(x**4 - 16 * x**2 + 5 * x, axis=-1) / 2)
 
 
 def levy_function(x: Vector) -> Vector:
-    """A sum of squares with sines on top: nowhere negative."""
+    """A sum of squares with factors of sines; nowhere negative."""
     w = 1 + (x - 1) / 4
     head, last = w[..., :-1], w[..., -1]
     middle = np.sum((head - 1) ** 2 * (1 + 10 * np.sin(np.pi * head + 1) ** 2), axis=-1)
@@ -45,32 +45,32 @@ SHEKEL_CENTRES = np.hstack([SHEKEL_PAIRS, SHEKEL_PAIRS])  # (10, 4)
 
 
 def shekel(x: Vector) -> Vector:
-    """Ten narrow pits, all with their centers in the box, so that it is higher everywhere outside."""
+    """Ten narrow wells with all centers in the box, so that values outside are higher."""
     squares = np.sum((x[..., None, :] - SHEKEL_CENTRES) ** 2, axis=-1)  # (..., 10)
     return np.asarray(-np.sum(1 / (squares + SHEKEL_WIDTHS), axis=-1))
 
 
 def ackley_function(x: Vector) -> Vector:
-    """A funnel with ripples: nowhere negative, and a cone at its minimum."""
+    """A funnel with ripples; nowhere negative, with a cone at its minimum."""
     root = np.sqrt(np.mean(x**2, axis=-1))
     return np.asarray(-20 * np.expm1(-0.2 * root) + np.e - np.exp(np.mean(np.cos(2 * np.pi * x), axis=-1)))
 
 
 def griewank_function(x: Vector) -> Vector:
-    """A wide bowl with small ripples: nowhere negative."""
+    """A wide quadratic with small ripples; nowhere negative."""
     roots = np.sqrt(np.arange(1, x.shape[-1] + 1))
     return np.asarray(np.sum(x**2, axis=-1) / 4000 + 1 - np.prod(np.cos(x / roots), axis=-1))
 
 
 def michalewicz_function(x: Vector) -> Vector:
-    """Flat ground cut by narrow ravines, one more for each coordinate; outside the box there are deeper ones."""
+    """A plateau with narrow valleys along the coordinates; outside the box there are deeper ones."""
     i = np.arange(1, x.shape[-1] + 1)
     return np.asarray(-np.sum(np.sin(x) * np.sin(i * x**2 / np.pi) ** 20, axis=-1))
 
 
 @lru_cache
 def michalewicz_coordinate(i: int) -> tuple[float, float]:
-    """Minimiser and minimum of the i-th term: the function is separable, so d searches on a line solve it."""
+    """Minimiser and minimum of the i-th term. The function is separable, so d one-dimensional searches solve it."""
 
     def term(x: Vector) -> Vector:
         return np.asarray(-np.sin(x) * np.sin(i * x**2 / np.pi) ** 20)
@@ -117,7 +117,7 @@ def levy(d: int, seed: int) -> Function:
 def shekel10(seed: int) -> Function:
     """`shekel10`."""
     minimiser = np.array([[4.000746868270634, 3.9995094800857736, 4.000746868270634, 3.9995094800857736]])
-    formula = "-sum over 10 pits of 1 / (|x - c|^2 + b)"
+    formula = "-sum over 10 wells of 1 / (|x - c|^2 + b)"
     source = f"Shekel (1971), 5th Princeton Conf.; {SURJANOVIC}"
     return Function("shekel10", *cube(4, 0, 10), shekel, -10.536443153483528, minimiser, formula, source)
 

@@ -1,8 +1,8 @@
-"""What a test function is: a formula on a box, with its minimum, where that lies, and where it comes from.
+"""A test function: a formula on a box, with its minimum, its minimisers and its source.
 
 A formula maps points (..., d) in the user's units to values (...): sums run over the last axis, so that one point and
-10^5 points are the same call. Everything random about a function comes from `stream(seed, label)`: same seed, same
-function. All formulas are module-level functions or frozen dataclasses, so that a `Function` can be sent to a process.
+10^5 points are the same call. Everything random about a function is drawn from `stream(seed, label)`: same seed, same
+function. All formulas are module-level functions or frozen dataclasses, so that a `Function` can be pickled.
 """
 
 import zlib
@@ -16,15 +16,15 @@ from dale._arrays import Matrix, Vector, frozen
 
 Formula = Callable[[Vector], Vector]  # (..., d) -> (...), in the user's units
 
-EVALUATIONS_PER_DIMENSION = 20  # the budget where no other is given
-CENTRAL = 0.2, 0.8  # of each side of the box: where minimisers are drawn
+EVALUATIONS_PER_DIMENSION = 20  # the default budget
+CENTRAL = 0.2, 0.8  # of each side of the box; minimisers are drawn from this part
 
 
 class Noise:
-    """Standard normal draws, each a function of the seed, the point and how often the point was asked before.
+    """Standard normal draws that depend on the seed, the point and the number of earlier draws at the point.
 
-    So the order of evaluations changes no value, nor does taking a run up again (where points are counted afresh), and
-    a repeated point gets a new draw.
+    Values therefore do not depend on the order of evaluations, and a replicate gets a new draw. A resumed run counts
+    from zero again.
     """
 
     def __init__(self, seed: int, label: str) -> None:
@@ -45,25 +45,25 @@ class Function:
     """A test function.
 
     Attributes:
-        name: The name that `get` knows it by, variants included.
-        lower: Lower ends of the box, (d,), in the user's units.
-        upper: Upper ends of the box, (d,).
+        name: The name for `get`, variants included.
+        low: Lower bounds of the box, (d,), in the user's units.
+        high: Upper bounds of the box, (d,).
         true: The formula without noise, (..., d) -> (...); regret is measured on it.
-        minimum: The least value of `true` on the box.
-        minimisers: Points that attain it, (k, d), the first always one. A moved or rotated function may have more.
-        formula: One line.
-        source: Where it comes from.
-        budget: Evaluations in the benchmark; 0 stands for 20 d.
+        minimum: The minimum of `true` on the box.
+        minimisers: Points with this value, (k, d). A moved or rotated function may have more.
+        formula: The formula in one line.
+        source: The reference.
+        budget: Evaluations in the benchmark; 0 means 20 d.
         noise: Standard deviation of the noise that `fun` adds.
-        smooth: Twice differentiable in the whole box.
-        entire: The formula holds outside the box too and goes nowhere below the minimum there.
-        searched: The minimum is the least value of a documented search, not a proven one.
-        seed: The seed it was made with.
+        smooth: Whether it is twice differentiable in the whole box.
+        entire: Whether the formula is valid outside the box too and nowhere below the minimum there.
+        searched: Whether the minimum is the result of a documented search and not proven.
+        seed: The seed.
     """
 
     name: str
-    lower: Vector
-    upper: Vector
+    low: Vector
+    high: Vector
     true: Formula
     minimum: float
     minimisers: Matrix
@@ -78,8 +78,8 @@ class Function:
     _noise: Noise = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__  # the dataclass is frozen: this is its constructor
-        for name in ("lower", "upper", "minimisers"):
+        set_ = object.__setattr__  # the constructor of a frozen dataclass
+        for name in ("low", "high", "minimisers"):
             set_(self, name, frozen(getattr(self, name)))
         set_(self, "budget", self.budget or EVALUATIONS_PER_DIMENSION * self.dimension)
         set_(self, "_noise", Noise(self.seed, self.name))
@@ -87,33 +87,33 @@ class Function:
     @property
     def dimension(self) -> int:
         """The number d of coordinates."""
-        return len(self.lower)
+        return len(self.low)
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """The box as SciPy and `dale.minimize` take it."""
-        return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
+        """The box as pairs, for SciPy and `dale.minimize`."""
+        return list(zip(self.low.tolist(), self.high.tolist(), strict=True))
 
     @property
     def centered(self) -> bool:
-        """Whether the box center attains the minimum: methods that begin there deserve no praise for it."""
-        return bool(self.true((self.lower + self.upper) / 2) <= self.minimum + 1e-12 * (1 + abs(self.minimum)))
+        """Whether the center of the box is a minimiser, which favours methods that start there."""
+        return bool(self.true((self.low + self.high) / 2) <= self.minimum + 1e-12 * (1 + abs(self.minimum)))
 
     def fun(self, x: Vector) -> float:
-        """The objective as an optimizer sees it: one point (d,), noise added where there is any."""
+        """The objective at one point (d,), including noise if there is any."""
         x = np.asarray(x, dtype=np.float64)
-        if x.shape != self.lower.shape:
-            raise ValueError(f"{self.name} takes a point of {self.dimension} coordinates, got shape {x.shape}")
+        if x.shape != self.low.shape:
+            raise ValueError(f"{self.name}: expected a point of {self.dimension} coordinates, got shape {x.shape}")
         value = float(self.true(x))
         return value + self.noise * self._noise.draw(x) if self.noise else value
 
     def from_cube(self, u: Vector) -> Vector:
         """Unit cube (..., d) to the user's units."""
-        return self.lower + np.asarray(u, dtype=np.float64) * (self.upper - self.lower)
+        return self.low + np.asarray(u, dtype=np.float64) * (self.high - self.low)
 
     def to_cube(self, x: Vector) -> Vector:
         """The user's units (..., d) to the unit cube."""
-        return (np.asarray(x, dtype=np.float64) - self.lower) / (self.upper - self.lower)
+        return (np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low)
 
     def on_cube(self) -> Callable[[Vector], float]:
         """The objective as a callable of one point u in [0, 1]^d."""
@@ -123,20 +123,20 @@ class Function:
         return self.fun(self.from_cube(u))
 
 
-Fixed = dict[str, Callable[[int], Function]]  # name -> builder, of the seed
-Families = dict[str, tuple[Callable[[int, int], Function], int]]  # name -> builder, of d and the seed; least d
+Fixed = dict[str, Callable[[int], Function]]  # name -> builder (seed)
+Families = dict[str, tuple[Callable[[int, int], Function], int]]  # name -> builder (d, seed), minimum of d
 
 
 def stream(seed: int, label: str) -> np.random.Generator:
-    """The generator of one purpose of one function: independent for every (seed, label), the same on every machine."""
+    """A random generator, independent for every (seed, label) and the same on every machine."""
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(label.encode())]))
 
 
 def random_rotation(rng: np.random.Generator, d: int) -> Matrix:
-    """An orthogonal matrix, uniform over all of them (Haar); in one dimension, a sign."""
+    """A uniformly distributed orthogonal matrix (Haar measure); in one dimension, a sign."""
     return np.array([[rng.choice([-1.0, 1.0])]]) if d == 1 else np.asarray(ortho_group.rvs(d, random_state=rng))
 
 
 def cube(d: int, low: float, high: float) -> tuple[Vector, Vector]:
-    """The box [low, high]^d as (lower, upper)."""
+    """The box [low, high]^d as two vectors."""
     return np.full(d, low), np.full(d, high)

@@ -1,13 +1,13 @@
 """The objectives of Fig. 2 of Wabersich & Toussaint (2016): samples of a GP in 2-D, with and without quadratic regions.
 
-The sample has zero mean, unit variance and the squared-exponential kernel of length-scale l on [0, 1]^2. In one
-dimension that kernel, repeated with a period P, is a cosine series with positive coefficients,
+A sample has zero mean, unit variance and the squared-exponential kernel with length-scale l on [0, 1]^2. In one
+dimension, this kernel repeated with period P is a cosine series with positive coefficients,
 
     k(x - x') = sum_j c_j cos(2 pi j (x - x') / P),    c_j = sqrt(2 pi) (l / P) exp(-(2 pi j l / P)^2 / 2),
 
-so f(x) = a(x_1)' W a(x_2) is an exact sample: a holds sqrt(c_j) times cosines and sines, W independent standard
-normals. P = 1 + 8 l keeps opposite faces apart (correlation e^-32), and c_j < 1e-17 are left out. Unlike random Fourier
-features this has no sampling error, and a grid of 400^2 points costs three small matrix products.
+so f(x) = a(x_1)' W a(x_2) is an exact sample: a contains sqrt(c_j) times cosines and sines, and W independent standard
+normals. With P = 1 + 8 l, opposite faces have a correlation of e^-32. Terms with c_j < 1e-17 are omitted. Unlike random
+Fourier features, this has no sampling error, and a grid of 400^2 points takes three small matrix products.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from dale_bench.functions.function import Fixed, Function, cube, stream
 from dale_bench.functions.paper import WABERSICH
 
 GRID = 400  # points along each side in the search for the minimum
-POLISHED = 5  # of the local minima of the grid, the best
+REFINED = 5  # number of local minima of the grid that are refined
 REGIONS = 3
-INNER, OUTER = 0.12, 0.17  # radii: quadratic up to the first, the sample itself from the second on
-BELOW, APART = 0.25, 0.5  # of the bottoms: the deepest below the sample, each next one above the one before
+INNER, OUTER = 0.12, 0.17  # radii: quadratic inside the first, the sample itself outside the second
+BELOW, APART = 0.25, 0.5  # of the minima: depth of the lowest below the sample, and differences between them
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One draw of the GP, a(x_1)' W a(x_2)."""
+    """A sample of the GP, a(x_1)' W a(x_2)."""
 
     length_scale: float
     weights: Matrix  # W
@@ -48,22 +48,22 @@ class Sample:
 
 @dataclass(frozen=True)
 class WithRegions:
-    """The sample with bowls v_k + (x - c_k)' H_k (x - c_k) / 2 in disjoint balls, blended in at the rim (C2)."""
+    """The sample with quadratics v_k + (x - c_k)' H_k (x - c_k) / 2 in disjoint balls, with a C2 transition."""
 
     sample: Sample
     centers: Matrix  # (k, 2)
-    bottoms: Vector  # (k,)
+    minima: Vector  # (k,)
     hessians: Vector  # (k, 2, 2)
 
     def __call__(self, x: Vector) -> Vector:
         """Values at points x."""
         value = self.sample(x)
-        for c, v, H in zip(self.centers, self.bottoms, self.hessians, strict=True):
+        for c, v, H in zip(self.centers, self.minima, self.hessians, strict=True):
             z = x - c
-            bowl = v + np.sum((z @ H) * z, axis=-1) / 2
+            quadratic = v + np.sum((z @ H) * z, axis=-1) / 2
             t = np.clip((np.linalg.norm(z, axis=-1) - INNER) / (OUTER - INNER), 0, 1)
             share = 1 - t**3 * (10 - 15 * t + 6 * t**2)
-            value = share * bowl + (1 - share) * value
+            value = share * quadratic + (1 - share) * value
         return np.asarray(value)
 
 
@@ -91,7 +91,7 @@ def gp_with_minimum(length_scale: float, seed: int) -> tuple[Sample, Vector, flo
     ticks = np.linspace(0, 1, GRID)
     values = sample.on_grid(ticks)
     basins = np.argwhere(values == minimum_filter(values, size=3, mode="nearest"))  # (k, 2)
-    starts = ticks[basins[np.argsort(values[tuple(basins.T)])[:POLISHED]]]
+    starts = ticks[basins[np.argsort(values[tuple(basins.T)])[:REFINED]]]
     options = {"ftol": 1e-16, "gtol": 1e-12}
     found = [minimize(sample, x, method="L-BFGS-B", bounds=[(0, 1)] * 2, options=options) for x in starts]
     best = min(found, key=lambda result: float(result.fun))
@@ -116,27 +116,27 @@ def gp_l03_quadratic(seed: int) -> Function:
 
 
 def _with_regions(name: str, length_scale: float, seed: int) -> Function:
-    """The deepest bowl lies below every value of the sample, so its bottom is the minimum."""
+    """The minimum is that of the lowest quadratic, which is below all values of the sample."""
     rng = stream(seed, name)
     sample = draw(length_scale, rng)
     lowest = float(np.min(sample.on_grid(np.linspace(0, 1, GRID))))
     centers = _disjoint_centers(rng)
-    bottoms = min(lowest, -1.0) - BELOW + APART * np.arange(REGIONS, dtype=np.float64)
+    minima = min(lowest, -1.0) - BELOW + APART * np.arange(REGIONS, dtype=np.float64)
     hessians = []
-    for v in bottoms:
-        # the rim stands about as high as the mean of the GP, 0: -v = h r^2 / 2, steeper one way than the other
-        steepness = 2 * max(-v, 0.5) / OUTER**2 * rng.uniform(0.5, 1.5, size=2)
-        turn = rng.uniform(0, np.pi)
-        R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-        hessians.append(R @ np.diag(steepness) @ R.T)
-    true = WithRegions(sample, centers, bottoms, np.array(hessians))
+    for v in minima:
+        # at the radius the quadratic is about 0, the mean of the GP: -v = h r^2 / 2; the axes have different curvatures
+        curvatures = 2 * max(-v, 0.5) / OUTER**2 * rng.uniform(0.5, 1.5, size=2)
+        angle = rng.uniform(0, np.pi)
+        R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        hessians.append(R @ np.diag(curvatures) @ R.T)
+    true = WithRegions(sample, centers, minima, np.array(hessians))
     formula = f"a sample of a GP with SE kernel, l = {length_scale}, with {REGIONS} quadratic regions inserted"
     box = cube(2, 0, 1)
-    return Function(name, *box, true, float(bottoms[0]), centers[:1], formula, WABERSICH, entire=False)
+    return Function(name, *box, true, float(minima[0]), centers[:1], formula, WABERSICH, entire=False)
 
 
 def _disjoint_centers(rng: np.random.Generator) -> Matrix:
-    """Centers of balls that touch neither each other nor the faces, by rejection (about one draw in five passes)."""
+    """Centers of balls that touch neither each other nor the faces, by rejection (one draw in five is accepted)."""
     while True:
         centers = rng.uniform(OUTER, 1 - OUTER, size=(REGIONS, 2))
         gaps = np.linalg.norm(centers[:, None] - centers, axis=-1)[np.triu_indices(REGIONS, 1)]

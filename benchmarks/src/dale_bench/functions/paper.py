@@ -1,9 +1,9 @@
 """The functions of Sec. 4 of Wabersich & Toussaint (2016): quadratic, Rosenbrock, Branin-Hoo, Hartmann, exponential.
 
-Two remarks on the exponential, printed as 1 - exp(x'Cx). That has no minimum worth the name (it falls to -3e37 in the
-corners); meant is 1 - exp(-x'Cx), here `exp<d>_paper`. The plain name `exp<d>` is the Gaussian bell 1 - exp(-x'Cx/2),
-the form in which published regret curves of other optimizers come. The paper gives neither the dimension nor the box
-of Rosenbrock's function: `rosen2` and `rosen2_small` are the two usual boxes.
+The paper prints the exponential as 1 - exp(x'Cx), which falls to -3e37 in the corners. It must be 1 - exp(-x'Cx), here
+`exp<d>_paper`. The name `exp<d>` stands for the Gaussian 1 - exp(-x'Cx/2), the form of published regret curves of other
+optimizers. The paper gives neither the dimension nor the box of Rosenbrock's function: `rosen2` and `rosen2_small` have
+the two usual boxes.
 """
 
 from dataclasses import dataclass, replace
@@ -23,17 +23,17 @@ def sum_of_squares(x: Vector) -> Vector:
 
 
 def rosenbrock(x: Vector) -> Vector:
-    """The banana-shaped valley."""
+    """A curved, narrow valley."""
     head, tail = x[..., :-1], x[..., 1:]
     return np.asarray(np.sum(100 * (tail - head**2) ** 2 + (1 - head) ** 2, axis=-1))
 
 
 def branin_hoo(x: Vector) -> Vector:
-    """A parabola-shaped trough with a cosine along it: (y - p(x))^2 + 10 (1 - t) cos x + 10 >= 10 t everywhere."""
+    """A parabolic valley with a cosine along it: (y - p(x))^2 + 10 (1 - t) cos x + 10 >= 10 t everywhere."""
     first, second = x[..., 0], x[..., 1]
     t = 1 / (8 * np.pi)
-    trough = second - 5.1 / (4 * np.pi**2) * first**2 + 5 / np.pi * first - 6
-    return np.asarray(trough**2 + 10 * (1 - t) * np.cos(first) + 10)
+    valley = second - 5.1 / (4 * np.pi**2) * first**2 + 5 / np.pi * first - 6
+    return np.asarray(valley**2 + 10 * (1 - t) * np.cos(first) + 10)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Bell:
         """Values at points x."""
         d = x.shape[-1]
         C = 10.0 ** (np.arange(d) / max(d - 1, 1))
-        return np.asarray(-np.expm1(-self.factor * np.sum(C * x**2, axis=-1)))  # expm1 keeps digits near the minimum
+        return np.asarray(-np.expm1(-self.factor * np.sum(C * x**2, axis=-1)))  # expm1 is accurate near the minimum
 
 
 HARTMANN_WEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
@@ -76,7 +76,7 @@ HARTMANN_6 = (
 
 
 def hartmann(x: Vector) -> Vector:
-    """Four Gaussian pits; d = 3 or 6. All their centers lie in the unit cube, so it is higher everywhere outside."""
+    """Four Gaussian wells, d = 3 or 6. All centers are in the unit cube, so values outside are higher."""
     A, P = HARTMANN_3 if x.shape[-1] == 3 else HARTMANN_6  # (4, d)
     exponents = np.sum(A * (x[..., None, :] - P) ** 2, axis=-1)  # (..., 4)
     return np.asarray(-np.exp(-exponents) @ HARTMANN_WEIGHTS)
@@ -88,13 +88,13 @@ def quadratic(d: int, seed: int) -> Function:
 
 
 def exponential(d: int, seed: int) -> Function:
-    """`exp<d>`, with the half."""
+    """`exp<d>`, with the factor 1/2."""
     formula = "1 - exp(-x'Cx / 2), C = diag(10^(i/(d-1)))"
     return Function(f"exp{d}", *cube(d, -2, 2), Bell(0.5), 0.0, np.zeros((1, d)), formula, WABERSICH)
 
 
 def exponential_paper(d: int, seed: int) -> Function:
-    """`exp<d>_paper`, without the half."""
+    """`exp<d>_paper`, without the factor 1/2."""
     formula = "1 - exp(-x'Cx), C = diag(10^(i/(d-1)))"
     return replace(exponential(d, seed), name=f"exp{d}_paper", true=Bell(1.0), formula=formula)
 
@@ -107,17 +107,17 @@ def rosen(d: int, seed: int) -> Function:
 
 
 def rosen2_small(seed: int) -> Function:
-    """`rosen2_small`: the narrow box, where the valley fills the picture."""
-    lower, upper = cube(2, -2.048, 2.048)
-    return replace(rosen(2, seed), name="rosen2_small", lower=lower, upper=upper)
+    """`rosen2_small`: the small box."""
+    low, high = cube(2, -2.048, 2.048)
+    return replace(rosen(2, seed), name="rosen2_small", low=low, high=high)
 
 
 def branin(seed: int) -> Function:
     """`branin`."""
     return Function(
         name="branin",
-        lower=np.array([-5.0, 0.0]),
-        upper=np.array([10.0, 15.0]),
+        low=np.array([-5.0, 0.0]),
+        high=np.array([10.0, 15.0]),
         true=branin_hoo,
         minimum=10 / (8 * np.pi),
         minimisers=np.array([[-np.pi, 12.275], [np.pi, 2.275], [3 * np.pi, 2.475]]),

@@ -1,6 +1,6 @@
-"""Two real problems that ship with the package: calibrating an ODE, and tuning a classifier on handwritten digits.
+"""Two real problems: the calibration of an ODE, and the tuning of a classifier of handwritten digits.
 
-Neither minimum has a closed form; how each was searched for stands at the constant.
+Neither minimum has a closed form. A comment at each constant describes how it was found.
 """
 
 from functools import lru_cache
@@ -21,24 +21,24 @@ LYNX += [8.0, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7, 10.1, 8.6]
 LOG_PELTS = np.log([HARE, LYNX])  # (2, 21)
 YEARS = np.arange(LOG_PELTS.shape[1], dtype=np.float64)
 
-# Least-squares solves (SciPy, tolerances 1e-13) from 40 uniform random starts: 7 end here, the others in three poorer
-# minima (0.765, 0.794, 0.936); then polished with 3-point derivatives. The least of 10^5 random points is 0.327.
+# Least-squares solves (SciPy, tolerances 1e-13) from 40 uniform random starts: 7 end here, the others in three worse
+# minima (0.765, 0.794, 0.936); then refined with 3-point derivatives. The best of 10^5 random points is 0.327.
 ODE_MINIMUM = 0.3004694288823059
 ODE_MINIMISER = [-0.3590695541881322, -1.651384308689778, -1.4645668265704028, 0.01333130217961502]
 
-# The best of three grids, each finer and around the best of the one before (scikit-learn 1.9, 3047 points in all, the
-# last in steps of 0.025 and 0.0125): 16 digits wrong on a small plateau, this its middle. A single digit is 5.6e-4;
-# another version of scikit-learn may differ by one or two.
+# The best of three successively finer grids, each around the best point of the previous one (scikit-learn 1.9, 3047
+# points in total, the last with steps of 0.025 and 0.0125): the center of a small plateau with 16 errors. One error is
+# 5.6e-4; another version of scikit-learn may differ by one or two.
 DIGITS_MINIMUM = 16 / 1797
 DIGITS_MINIMISER = [0.35, -0.95]
-DIGITS_EXTRA = "the function 'digits' needs scikit-learn: pip install 'dale[peers]'"
+DIGITS_EXTRA = "the function 'digits' needs scikit-learn; install it with: pip install 'dale-bench[peers]'"
 
 
 def lotka_volterra_misfit(x: Vector) -> Vector:
     """Root mean square of log(model / pelts); x = log10 (birth of hare, predation, birth of lynx, death of lynx).
 
-    Integrated in the logarithms u, v of the two populations, which keeps them positive: u' = a - b e^v, v' = c e^u - m,
-    from the counts of 1900.
+    Integrated in the logarithms u, v of the two populations, so that they stay positive: u' = a - b e^v,
+    v' = c e^u - m, from the counts of 1900.
     """
     return np.apply_along_axis(_misfit, -1, np.asarray(x, dtype=np.float64))
 
@@ -46,19 +46,19 @@ def lotka_volterra_misfit(x: Vector) -> Vector:
 def _misfit(x: Vector) -> float:
     a, b, c, m = 10.0**x
 
-    def slope(_: float, z: Vector) -> tuple[float, float]:
+    def derivative(_: float, z: Vector) -> tuple[float, float]:
         return a - b * np.exp(z[1]), c * np.exp(z[0]) - m
 
     span = YEARS[0], YEARS[-1]
-    # tolerances far below what the data deserve: solver noise stays below 1e-12 and the objective is smooth
-    run = solve_ivp(slope, span, LOG_PELTS[:, 0], method="DOP853", t_eval=YEARS, rtol=1e-10, atol=1e-10)
+    # with these tolerances the error of the solver is below 1e-12, so that the objective is smooth
+    run = solve_ivp(derivative, span, LOG_PELTS[:, 0], method="DOP853", t_eval=YEARS, rtol=1e-10, atol=1e-10)
     if not run.success:
-        raise RuntimeError(f"the Lotka-Volterra model could not be integrated at {x.tolist()}: {run.message}")
+        raise RuntimeError(f"the integration of the Lotka-Volterra model failed at {x.tolist()}: {run.message}")
     return float(np.sqrt(np.mean((run.y - LOG_PELTS)[:, 1:] ** 2)))
 
 
 def digits_error(x: Vector) -> Vector:
-    """Share of digits that a support vector machine gets wrong in 5-fold cross-validation; x = log10 (C, gamma)."""
+    """Error rate of a support vector machine in 5-fold cross-validation; x = log10 (C, gamma)."""
     return np.apply_along_axis(_cross_validate, -1, np.asarray(x, dtype=np.float64))
 
 
@@ -87,11 +87,11 @@ def _sklearn(module: str) -> Any:
 
 
 def ode(seed: int) -> Function:
-    """`ode`: the predator-prey model fitted to 20 years of fur returns; four sharp valleys."""
+    """`ode`: the predator-prey model fitted to 20 years of pelt counts; four narrow basins."""
     return Function(
         name="ode",
-        lower=np.array([-1.0, -2.5, -2.5, -1.0]),
-        upper=np.array([0.5, -0.5, -0.5, 0.5]),
+        low=np.array([-1.0, -2.5, -2.5, -1.0]),
+        high=np.array([0.5, -0.5, -0.5, 0.5]),
         true=lotka_volterra_misfit,
         minimum=ODE_MINIMUM,
         minimisers=np.array([ODE_MINIMISER]),
@@ -106,8 +106,8 @@ def digits(seed: int) -> Function:
     """`digits`: two settings of a support vector machine; needs scikit-learn (an extra)."""
     return Function(
         name="digits",
-        lower=np.array([-2.0, -4.0]),
-        upper=np.array([3.0, 1.0]),
+        low=np.array([-2.0, -4.0]),
+        high=np.array([3.0, 1.0]),
         true=digits_error,
         minimum=DIGITS_MINIMUM,
         minimisers=np.array([DIGITS_MINIMISER]),

@@ -1,8 +1,8 @@
-"""The other half of the development set: ill-conditioned, stepped, kinked, flat, rippled and noisy.
+"""The other half of the development set: ill-conditioned functions, and functions with steps, kinks or noise.
 
-A method that is tuned on smooth functions learns to trust polynomials. These are here so that decisions are not made
-on smooth functions alone. Where nothing better is known the minimiser o and the rotation R are drawn from the seed, in
-the central part of the box; z = R (x - o).
+A method that is tuned on smooth functions relies too much on polynomials, so decisions must not be based on smooth
+functions only. If there is no standard choice, the minimiser o (in the central part of the box) and the rotation R are
+drawn from the seed; z = R (x - o).
 """
 
 from dataclasses import dataclass, replace
@@ -28,12 +28,12 @@ class Ellipsoid:
     def __call__(self, x: Vector) -> Vector:
         """Values at points x."""
         z = (x - self.origin) @ self.rotation.T
-        return np.asarray(np.sum(spread(z.shape[-1], self.condition) * z**2, axis=-1))
+        return np.asarray(np.sum(weights(z.shape[-1], self.condition) * z**2, axis=-1))
 
 
 @dataclass(frozen=True)
 class Ridges:
-    """sum_i 10^(i/(d-1)) |z_i|: a kink along d planes that meet in the minimiser."""
+    """sum_i 10^(i/(d-1)) |z_i|: a kink along each of d planes that intersect in the minimiser."""
 
     origin: Vector
     rotation: Matrix
@@ -41,12 +41,12 @@ class Ridges:
     def __call__(self, x: Vector) -> Vector:
         """Values at points x."""
         z = (x - self.origin) @ self.rotation.T
-        return np.asarray(np.sum(spread(z.shape[-1], 10.0) * np.abs(z), axis=-1))
+        return np.asarray(np.sum(weights(z.shape[-1], 10.0) * np.abs(z), axis=-1))
 
 
 @dataclass(frozen=True)
 class Steps:
-    """sum_i floor(|z_i| + 1/2)^2 + z_i^2 / 100: gently sloping terraces with jumps of 1, 3, 5 ... between."""
+    """sum_i floor(|z_i| + 1/2)^2 + z_i^2 / 100: terraces with a small slope and jumps of 1, 3, 5 ... between them."""
 
     origin: Vector
     rotation: Matrix
@@ -59,7 +59,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Crater:
-    """min(1, |x - o|^2 / r^2): a bowl in a plain."""
+    """min(1, |x - o|^2 / r^2): a quadratic basin in a plateau."""
 
     origin: Vector
     radius: float
@@ -69,23 +69,23 @@ class Crater:
         return np.asarray(np.minimum(1.0, np.sum((x - self.origin) ** 2, axis=-1) / self.radius**2))
 
 
-def spread(d: int, condition: float) -> Vector:
-    """Weights from 1 to `condition`, evenly in the logarithm."""
+def weights(d: int, condition: float) -> Vector:
+    """Weights from 1 to `condition`, equally spaced in the logarithm."""
     return np.asarray(condition ** (np.arange(d) / max(d - 1, 1)))
 
 
 def rastrigin_function(x: Vector) -> Vector:
-    """A bowl under a cosine of amplitude 10: nowhere negative. With 1 - cos = 2 sin^2, digits near the minimum stay."""
+    """A quadratic plus cosines of amplitude 10; nowhere negative. 1 - cos = 2 sin^2 is accurate near the minimum."""
     return np.asarray(np.sum(x**2 + 20 * np.sin(np.pi * x) ** 2, axis=-1))
 
 
 def schwefel_function(x: Vector) -> Vector:
-    """The best basin lies by a corner, far from the second best; outside the box it falls without bound."""
+    """The best basin is close to a corner, far from the second best. Unbounded below outside the box."""
     return np.asarray(np.sum(418.98288727243371 - x * np.sin(np.sqrt(np.abs(x))), axis=-1))
 
 
 def ellipsoid(suffix: str, decades: int, d: int, seed: int) -> Function:
-    """`ellipsoid<d>` with a suffix, condition 10^decades, rotated."""
+    """`ellipsoid<d>` with a suffix: condition number 10^decades, rotated."""
     name = f"ellipsoid{d}{suffix}"
     formula = f"sum 10^({decades} i/(d-1)) z_i^2, z = R (x - o)"
     true = Ellipsoid(*_frame(d, seed, name), condition=10.0**decades)
@@ -118,7 +118,7 @@ def schwefel(d: int, seed: int) -> Function:
     formula = "418.9828872724337 d - sum x sin(sqrt|x|)"
     source = f"Schwefel (1981), Numerical Optimization of Computer Models; {SURJANOVIC}"
     minimiser, box = np.full((1, d), 420.968746359982), cube(d, -500, 500)
-    # |x|^(3/2) near 0: once differentiable only, on the planes x_i = 0
+    # |x|^(3/2) near 0: differentiable only once on the planes x_i = 0
     return Function(
         f"schwefel{d}", *box, schwefel_function, 0.0, minimiser, formula, source, smooth=False, entire=False
     )
@@ -126,7 +126,7 @@ def schwefel(d: int, seed: int) -> Function:
 
 def plateau2(seed: int) -> Function:
     """`plateau2`: constant over 90 % of the box."""
-    radius = float(np.sqrt((1 - PLATEAU_SHARE) / np.pi))  # 0.178: the bowl lies inside the box
+    radius = float(np.sqrt((1 - PLATEAU_SHARE) / np.pi))  # 0.178: the basin is inside the box
     origin = stream(seed, "plateau2").uniform(*CENTRAL, size=2)
     formula = "min(1, |x - o|^2 / r^2), pi r^2 = 0.1"
     true = Crater(origin, radius)
@@ -134,7 +134,7 @@ def plateau2(seed: int) -> Function:
 
 
 def noisy(name: str, percent: int, seed: int) -> Function:
-    """Hartmann-3 with noise of so much of its range (from the minimum up to 0)."""
+    """Hartmann-3 with noise. The noise std is a percentage of the range (from the minimum to 0)."""
     base = hart3(seed)
     formula = f"{base.formula}, plus N(0, sigma^2), sigma = {percent} % of the range"
     return replace(base, name=name, formula=formula, noise=percent / 100 * abs(base.minimum))

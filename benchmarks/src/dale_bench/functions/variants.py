@@ -1,23 +1,23 @@
 """Moved and rotated variants of any test function, with the same minimum.
 
-Let m be a minimiser of f in the unit cube (the one nearest the center, if there are several), t the place it goes to
-and Q an orthogonal matrix. The variant is, in the unit cube,
+Let m be a minimiser of f in the unit cube (the one closest to the center, if there are several), t its new place and Q
+an orthogonal matrix. In the unit cube, the variant is
 
     g(u) = f~(m + Q (u - t)),
 
-with Q = I where it is only moved and t = m where it is only rotated. t is uniform in the central part of the cube, Q
-uniform over all orthogonal matrices; both come from the seed and the name, so `f:moved:rotated` is `f:moved`, turned
-about its minimiser as `f:rotated` is. As u covers its cube, the argument leaves the cube of f; f~ continues f there:
+with Q = I if it is only moved and t = m if it is only rotated. t is uniform in the central part of the cube, and Q
+is uniform over all orthogonal matrices. Both depend on the seed and the name, so `f:moved:rotated` is `f:moved`,
+rotated about its minimiser as `f:rotated` is. For some u the argument is outside the cube of f, where f~ extends f:
 
-- Where the formula of f goes nowhere below the minimum, also outside its box (`Function.entire`: why, stands at each
-  formula), f~ = f. A moved quadratic stays a quadratic, and nothing smooth gets a kink.
-- Elsewhere (Michalewicz, Schwefel, samples of a GP, the real ones) f~ is f mirrored at the faces of its cube, again and
-  again (each coordinate runs to and fro in a triangle wave): continuous, with a kink on the faces, and every value of
-  f~ is a value of f in its box. Continuing f by its value at the nearest point of the cube would be as true, but where
-  m lies near a face most of the box would show nothing but that face, drawn out.
+- If the formula of f is nowhere below the minimum, even outside the box (`Function.entire`; each formula gives the
+  reason), f~ = f. A moved quadratic stays a quadratic, and smooth functions stay smooth.
+- Otherwise (Michalewicz, Schwefel, GP samples, the real problems) f~ is f reflected at the faces of its cube: each
+  coordinate follows a triangle wave. f~ is continuous with kinks on the faces, and all its values are values of f in
+  its box. The value at the nearest point of the cube would be another valid extension, but if m is close to a face,
+  most of the box would be an extrusion of that face.
 
-Either way f~ >= min f everywhere and g(t) = f(m) = min f: the stated minimum is the true one. The box of g may hold
-more minimisers than are listed: mirror images, or those that f has outside its box (Branin has one every 2 pi).
+In both cases f~ >= min f everywhere and g(t) = f(m) = min f, so the stated minimum is correct. The box of g may contain
+more minimisers than the listed ones: reflections, or those that f has outside its box (Branin has one every 2 pi).
 """
 
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ def vary(base: Function, variants: frozenset[str], seed: int) -> Function:
         return base
     d = base.dimension
     if "rotated" in variants and d == 1:
-        raise ValueError(f"{base.name} has one dimension: there is nothing to rotate; ask for {base.name}:moved")
+        raise ValueError(f"expected at least two dimensions to rotate, got {base.name}; use {base.name}:moved")
     known = base.to_cube(base.minimisers)  # (k, d)
     anchor = known[np.argmin(np.linalg.norm(known - 0.5, axis=-1))]
     place, rotation = anchor, np.eye(d)

@@ -1,4 +1,4 @@
-"""The experiments of the paper's Section 4, run again: plan, figures, and a verdict on each of its statements."""
+"""The experiments of the paper's Section 4: plan, figures, and a verdict on each statement."""
 
 from dale_bench.paper.page import reproduce
 

@@ -29,7 +29,7 @@ LINE = np.linspace(0.0, 1.0, 400)
 
 
 def misleading_likelihood() -> Figure:
-    """Fig. 1a: observations that happen to show only the slow part of a function; ML is sure that there is no other."""
+    """Fig. 1a: observations that show only the slow part of a function; maximum likelihood misses the fast part."""
 
     def f(x: Vector) -> Vector:
         return 3 * (x - 0.45) ** 2 + 0.5 * np.sin(10 * np.pi * x)
@@ -55,7 +55,7 @@ def misleading_likelihood() -> Figure:
 
 
 def poor_minimum() -> Figure:
-    """Fig. 1b: a narrow valley under one length-scale, and the quadratic through the points around it."""
+    """Fig. 1b: a narrow minimum with one length-scale, and the quadratic through the points around it."""
 
     def f(x: Vector) -> Vector:
         return np.where(np.abs(x - 0.6) < 0.22, 30 * (x - 0.6) ** 2 - 1.2, 0.252 + 0.12 * np.sin(14 * (x - 0.6)))
@@ -92,7 +92,7 @@ def regret(comparison: Comparison, function: str, wanted: tuple[str, ...]) -> Fi
 
 
 def surface(name: str, seed: int = 0) -> Figure:
-    """Figs. 2b and 2e: the objective as a landscape seen from above."""
+    """Figs. 2b and 2e: contours of the objective."""
     function = get(name, seed)
     ticks = np.linspace(0.0, 1.0, 200)
     points = np.stack(np.meshgrid(ticks, ticks), axis=-1)
@@ -111,7 +111,7 @@ def surface(name: str, seed: int = 0) -> Figure:
 
 
 def alpha_ratio(name: str, seed: int = 0) -> Figure:
-    """Fig. 2d: the ratio of each proposal, and where it led to a smaller length-scale."""
+    """Fig. 2d: the alpha ratio of each proposal, and the proposals at which it reduced the length-scale."""
     function = get(name, seed)
     optimizer = Optimizer([(0.0, 1.0)] * function.dimension, seed=seed, method=methods.ei(AlphaRatio()))
     objective = function.on_cube()

@@ -1,4 +1,4 @@
-"""Runs what is missing, draws all nine figures and writes the page with the verdicts."""
+"""Make the missing runs, draw all nine figures and write the page with the verdicts."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from dale_bench.tables import as_markdown, cells_table
 
 OUTCOMES = ("confirmed", "not confirmed", "contradicted", "not tested")
 CAPTIONS = {
-    "fig-1a": "A misleading length-scale: what maximum likelihood makes of a few observations.",
-    "fig-1b": "A poor prediction of the minimum by one length-scale, and what a quadratic region makes of it.",
+    "fig-1a": "A misleading length-scale: the maximum-likelihood model of a few observations.",
+    "fig-1b": "A poor prediction of the minimum with one length-scale, and the prediction of a quadratic region.",
     "fig-2a": "Regret on samples of a Gaussian process with l = 0.1.",
     "fig-2b": "A counter-example to ordinary model adaption: a sample with l = 0.05 and quadratic regions.",
     "fig-2c": "Regret on functions like that of Fig. 2b.",
@@ -46,7 +46,7 @@ CAPTIONS = {
 
 
 def plan(*, quick: bool) -> list[Job]:
-    """All runs, the quick figures first and seed by seed, so that an interrupted run has something of everything."""
+    """All runs in the order of their seeds, so that an interrupted run has some of each."""
     jobs = []
     for seed in range(QUICK_RUNS if quick else RUNS):
         pairs = [(f, m) for f, ms in (FIG_2A, FIG_2C, FIG_2F) for m in ms]
@@ -65,7 +65,7 @@ def plan(*, quick: bool) -> list[Job]:
 def reproduce(
     out: Path, *, rows: Path | None = None, quick: bool = False, processes: int = 1, only_draw: bool = False
 ) -> Path:
-    """Run, draw and write; returns the page."""
+    """Run, draw and write; return the path of the page."""
     rows = rows or out / ("rows-quick.jsonl" if quick else "rows.jsonl")
     jobs = plan(quick=quick)
     if not only_draw:

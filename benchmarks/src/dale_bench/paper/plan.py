@@ -1,7 +1,7 @@
-"""Which runs the paper's figures need, and what its text says they show.
+"""The runs for the paper's figures, and the claims of its text.
 
-The values of the paper's Fig. 3 were never published, only pictures and sentences. So nothing here claims to reproduce
-values: each sentence becomes a claim about medians that a rank test on our own runs confirms or does not.
+The values of the paper's Fig. 3 are not published, so they cannot be compared. Each sentence of the text becomes a
+claim about medians, which a rank test on our runs confirms or contradicts.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dale_bench.contenders import label
 
 RUNS = 32  # Sec. 4.3
 QUICK_RUNS = 4
-LEAST_RUNS = 4  # for a verdict
+MIN_RUNS = 4  # for a verdict
 PES_RUNS = 4  # a run takes minutes
 QUICK_SHARE = 0.5  # of the budget
 QUICK_STAND_INS = {"ei_optimal": "ei_optimal300"}
 
-# Fig. 2: one function for each seed.
+# Fig. 2: a different function for each seed.
 FIG_2A = ("gp_l01", ("ei_optimal", "ei_loo", "ar"))
 FIG_2C = ("gp_l005_quadratic", ("ei_optimal", "ei_loo", "ar"))
 FIG_2F = ("gp_l03_quadratic", ("ei_optimal", "ar", "paper"))
 # Fig. 3, left to right.
 FIG_3 = ("quad2", "rosen2", "branin", "hart3", "hart6", "exp5_paper")
-# Where the paper has the minimum in the middle of the box, which a method may evaluate first: the same, moved.
+# Moved versions of those with the minimum in the center of the box, which some methods evaluate first.
 FIG_3_MOVED = ("quad2:moved", "exp5_paper:moved")
 FIG_3_METHODS = ("pes", "imgpo", "ei_optimal", "paper", "default")
 
@@ -76,7 +76,7 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our runs say about a claim."""
+    """The result of our runs for a claim."""
 
     claim: Claim
     outcome: str  # "confirmed", "not confirmed", "contradicted", "not tested"
@@ -84,25 +84,25 @@ class Verdict:
 
 
 def judge(claim: Claim, comparison: Comparison) -> Verdict:
-    """Hold a claim against the runs, at the end of the budget."""
+    """Compare a claim with the runs at the end of the budget."""
     curves = comparison.curves.get(claim.function, {})
-    rivals = [r for r in claim.rivals if len(curves.get(r, ())) >= LEAST_RUNS]
-    if len(curves.get(claim.method, ())) < LEAST_RUNS or not rivals:
+    rivals = [r for r in claim.rivals if len(curves.get(r, ())) >= MIN_RUNS]
+    if len(curves.get(claim.method, ())) < MIN_RUNS or not rivals:
         return Verdict(claim, "not tested", "too few runs")
     outcomes, evidence = [], []
     for rival in rivals:
         mine, theirs = (comparison.at(claim.function, m, 1.0) for m in (claim.method, rival))
         if claim.kind == "steadier":
-            a, b, sure = _interquartile(mine), _interquartile(theirs), _ranges_differ(mine, theirs)
+            a, b, significant = _interquartile(mine), _interquartile(theirs), _ranges_differ(mine, theirs)
             evidence.append(f"interquartile range {a:.2f} against {b:.2f} ({label(rival)})")
         else:
             p = comparison.rank_test(claim.function, claim.method, rival, 1.0)
-            a, b, sure = float(np.median(mine)), float(np.median(theirs)), p < SIGNIFICANT
+            a, b, significant = float(np.median(mine)), float(np.median(theirs)), p < SIGNIFICANT
             evidence.append(f"median {a:.2f} against {b:.2f} ({label(rival)}, p = {p:.1g})")
         if claim.kind == "equal":
-            outcomes.append("contradicted" if sure and a > b else "confirmed")
+            outcomes.append("contradicted" if significant and a > b else "confirmed")
         else:
-            outcomes.append(("confirmed" if a < b else "contradicted") if sure else "not confirmed")
+            outcomes.append(("confirmed" if a < b else "contradicted") if significant else "not confirmed")
     order = ["contradicted", "not confirmed", "confirmed"]
     worst = min(outcomes, key=order.index)
     absent = [r for r in claim.rivals if r not in rivals]
@@ -116,7 +116,7 @@ def _interquartile(runs: Vector) -> float:
 
 
 def _ranges_differ(mine: Vector, theirs: Vector) -> bool:
-    """Whether the bootstrap interval of the difference of the interquartile ranges leaves 0 out."""
+    """Whether the bootstrap interval of the difference of the interquartile ranges excludes 0."""
     rng = np.random.default_rng(0)
     differences = [
         _interquartile(rng.choice(mine, len(mine))) - _interquartile(rng.choice(theirs, len(theirs)))

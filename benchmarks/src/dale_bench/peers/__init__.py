@@ -1,18 +1,18 @@
-"""Other people's optimizers behind one interface, `PEERS` by name; what they need comes with the extra ``peers``.
+"""Other solvers behind one interface, `PEERS` by name. The extra ``peers`` installs their packages.
 
-Importing this package needs numpy and scipy only: each adapter imports its library when it runs, and
-`Contender.missing` says what is not installed. All see the unit cube and nothing else, and nobody tells them the budget
-except where a limit on evaluations is due; those that know a setting for exact values get it.
+This package itself imports only numpy and scipy. Each adapter imports its library when it runs, and
+`Contender.missing` lists what is not installed. All solvers see only the unit cube. They get the budget only as a limit
+on evaluations, and the setting for exact values if they have one.
 
     scipy_           COBYQA, DIRECT, differential evolution; uniform random points
     pybobyqa         Py-BOBYQA
     bads             pybads
     optuna_          GPSampler, TPESampler, CmaEsSampler
-    botorch_         log EI, with the noise inferred and with it given
-    turbo            the TuRBO-1 rule on BoTorch's process
+    botorch_         log EI, with inferred and with given noise
+    turbo            the TuRBO-1 rule on BoTorch's Gaussian process
     entropy_search   PES and MES
     skopt_           scikit-optimize
-    surroundings     silence, seeds, threads, restarts
+    environment      warnings, seeds, threads, restarts
 """
 
 from collections.abc import Callable

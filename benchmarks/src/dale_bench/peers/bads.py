@@ -1,16 +1,16 @@
-"""BADS in Python (Acerbi & Ma 2017; Singh & Acerbi 2024): a mesh search led by a local Gaussian process."""
+"""BADS in Python (Acerbi & Ma 2017; Singh & Acerbi 2024): a mesh search guided by a local Gaussian process."""
 
 import numpy as np
 
 from dale_bench.contender import Objective
-from dale_bench.peers.surroundings import quiet, restarts
+from dale_bench.peers.environment import quiet, restarts
 
-PLAUSIBLE = 0.05, 0.95  # in each coordinate; BADS wants it narrower than the box
+PLAUSIBLE = 0.05, 0.95  # in each coordinate; BADS needs a range narrower than the box
 
 
 @quiet()
 def bads(objective: Objective, seed: int) -> None:
-    """BADS told that there is no noise, from a uniform random start; from another when it has converged."""
+    """BADS without noise from a uniform random start, restarted when it has converged."""
     from pybads import BADS
 
     rng = np.random.default_rng(seed)

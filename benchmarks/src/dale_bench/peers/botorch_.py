@@ -1,7 +1,8 @@
-"""BoTorch (Balandat et al. 2020): a Gaussian process fitted anew at each step, log EI (Ament et al. 2023).
+"""BoTorch (Balandat et al. 2020): a Gaussian process fitted at each step, log EI (Ament et al. 2023).
 
-The process infers its noise, and what it infers has a floor that stalls it; `logei_fixed` says that there is none.
-BoTorch maximises, so that inside this module and its neighbours values carry the opposite sign.
+The Gaussian process infers its noise. The inferred noise has a lower bound, at which the method stalls; `logei_fixed`
+sets the noise to almost zero instead. BoTorch maximises, so values have the opposite sign in this module and in those
+that use it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from dale._arrays import Vector
 from dale.optim.sampling import latin_hypercube
 from dale_bench.contender import Objective
-from dale_bench.peers.surroundings import quiet, seeded_torch
+from dale_bench.peers.environment import quiet, seeded_torch
 
 INITIAL_POINTS = 3
 RESTARTS = 4
@@ -32,22 +33,22 @@ def logei(objective: Objective, seed: int) -> None:
 
 @quiet()
 def logei_fixed(objective: Objective, seed: int) -> None:
-    """The same, told that there is next to no noise."""
+    """The same with a given noise of almost zero."""
     loop(objective, seed, fit_noise_free, propose_logei)
 
 
 def loop(objective: Objective, seed: int, fit: Fit, propose: Callable[[Model], Vector]) -> None:
-    """A Latin hypercube of three points, then again and again: fit, propose, evaluate."""
+    """A Latin hypercube of three points, then repeatedly fit, propose and evaluate."""
     with seeded_torch(seed):
         X = list(latin_hypercube(INITIAL_POINTS, objective.dimension, np.random.default_rng(seed)))
         y = [objective(u) for u in X]
-        while len(y) < objective.budget:  # saves a last proposal that nobody would evaluate
+        while len(y) < objective.budget:  # saves a last proposal that would not be evaluated
             X.append(propose(fit(X, y)))
             y.append(objective(X[-1]))
 
 
 def fit(X: Sequence[Vector], y: Sequence[float], **settings: Any) -> Model:
-    """The Gaussian process of -y on the points X, at the best hyperparameters."""
+    """A Gaussian process of -y at the points X, with fitted hyperparameters."""
     import torch
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
@@ -61,15 +62,15 @@ def fit(X: Sequence[Vector], y: Sequence[float], **settings: Any) -> Model:
 
 
 def fit_noise_free(X: Sequence[Vector], y: Sequence[float]) -> Model:
-    """The same with the noise given instead of inferred."""
+    """The same with given instead of inferred noise."""
     import torch
 
-    variance = float(np.var(y)) or 1.0  # all values equal: any scale will do
+    variance = float(np.var(y)) or 1.0  # if all values are equal, any scale works
     return fit(X, y, train_Yvar=torch.full((len(y), 1), KNOWN_NOISE * variance, dtype=torch.double))
 
 
 def propose_logei(model: Model) -> Vector:
-    """The point of the best log EI over the best value seen."""
+    """The point with the largest log EI."""
     from botorch.acquisition import LogExpectedImprovement
 
     best = model.outcome_transform.untransform(model.train_targets)[0].max()
@@ -77,7 +78,7 @@ def propose_logei(model: Model) -> Vector:
 
 
 def best_point(acquisition: Acquisition, d: int) -> Vector:
-    """Where BoTorch's search finds the acquisition largest."""
+    """The maximiser of the acquisition function, found by BoTorch."""
     from botorch.optim import optimize_acqf
 
     point, _ = optimize_acqf(acquisition, box(d), q=1, num_restarts=RESTARTS, raw_samples=RAW_SAMPLES)
@@ -85,7 +86,7 @@ def best_point(acquisition: Acquisition, d: int) -> Vector:
 
 
 def dimension(model: Model) -> int:
-    """The number of coordinates of its points."""
+    """The dimension of the model's inputs."""
     return int(model.train_inputs[0].shape[-1])
 
 

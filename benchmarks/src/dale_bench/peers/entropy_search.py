@@ -1,13 +1,13 @@
 """Entropy search with BoTorch: PES (Hernández-Lobato et al. 2014) and MES (Wang & Jegelka 2017).
 
-PES asks where an evaluation tells most about the place of the optimum: places are drawn by maximising posterior paths
-(Matheron's rule), and expectation propagation (EP) works out what knowing each would change. EP may fail. Then MES,
-which asks about the value of the optimum instead, chooses that one point; how often goes to the log of this module
-and to `objective.notes["mes_for_pes"]`, which the rows keep. Both are told that there is next to no noise,
-which on Branin gets them further than inferring it (three seeds each).
+PES maximises the information about the location of the optimum: locations are drawn by maximising posterior paths
+(Matheron's rule), and expectation propagation (EP) computes the effect of knowing each. EP may fail. MES, which
+maximises the information about the value of the optimum, then selects the point. The number of such steps is logged
+and stored in `objective.notes["mes_for_pes"]`. Both have a given noise of almost zero, with which they get further on
+Branin than with inferred noise (three seeds each).
 
-The slopes of BoTorch's PES are NaN now and then, and its documentation recommends finite differences. `_climb` takes
-them in one call for all starts instead of one by one.
+The gradients of BoTorch's PES are sometimes NaN, and its documentation recommends finite differences. `_maximize`
+computes them in one call for all starts.
 """
 
 import logging
@@ -19,14 +19,14 @@ from scipy import optimize
 from dale._arrays import Matrix, Vector
 from dale_bench.contender import Objective
 from dale_bench.peers.botorch_ import RAW_SAMPLES, RESTARTS, Model, best_point, box, dimension, fit_noise_free, loop
-from dale_bench.peers.surroundings import quiet
+from dale_bench.peers.environment import quiet
 
-OPTIMA = 10  # draws of the optimum, BoTorch's default for MES
-EP_ITERATIONS = 50  # BoTorch's 250 gave the same runs on Branin (three seeds), slower
-VALUE_CANDIDATES = 1000  # points at which MES draws the largest value
-CLIMB_STEPS = 20
+OPTIMA = 10  # draws of the optimum; BoTorch's default for MES
+EP_ITERATIONS = 50  # BoTorch's default 250 gives the same runs on Branin (three seeds) and is slower
+VALUE_CANDIDATES = 1000  # points at which MES draws the maximum
+MAX_ITERATIONS = 20
 DIFFERENCE = 1e-4
-NEARBY = 0.01  # starts for the climb: uniform points, and points this far from the drawn optima
+NEARBY = 0.01  # distance of some of the starts from the drawn optima
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class EPFailed(ArithmeticError):
 
 @quiet()
 def pes(objective: Objective, seed: int) -> None:
-    """Predictive entropy search, hyperparameters fitted anew at each step; MES where EP fails."""
+    """Predictive entropy search with hyperparameters fitted at each step; MES if EP fails."""
     steps = failures = 0
 
     def propose(model: Model) -> Vector:
@@ -53,21 +53,21 @@ def pes(objective: Objective, seed: int) -> None:
         loop(objective, seed, fit_noise_free, propose)
     finally:
         if failures:
-            logger.info("EP failed at %d of %d steps: MES chose those points", failures, steps)
+            logger.info("EP failed at %d of %d steps, where MES selected the point", failures, steps)
         objective.notes.update(mes_for_pes=failures, steps=steps)
 
 
 @quiet()
 def mes(objective: Objective, seed: int) -> None:
-    """Max-value entropy search, hyperparameters fitted anew at each step."""
+    """Max-value entropy search with hyperparameters fitted at each step."""
     loop(objective, seed, fit_noise_free, propose_mes)
 
 
 def propose_pes(model: Model) -> Vector:
-    """The point that tells most about where the optimum is.
+    """The point with the most information about the location of the optimum.
 
     Raises:
-        EPFailed: The draws or the propagation broke down, or the acquisition is not a number.
+        EPFailed: The draws or the propagation failed, or the acquisition function is not finite.
     """
     import torch
     from botorch.acquisition.predictive_entropy_search import qPredictiveEntropySearch
@@ -81,13 +81,13 @@ def propose_pes(model: Model) -> Vector:
         acquisition = qPredictiveEntropySearch(model, optima, max_ep_iterations=EP_ITERATIONS)
         nearby = (optima + NEARBY * torch.randn_like(optima)).clamp(0, 1)
         starts = torch.cat([torch.rand(RAW_SAMPLES, d, dtype=torch.double), nearby])
-        return _climb(acquisition, starts.numpy())
+        return _maximize(acquisition, starts.numpy())
     except (RuntimeError, InputDataError, NotPSDError) as error:  # torch.linalg.LinAlgError is a RuntimeError
         raise EPFailed(str(error)) from error
 
 
 def propose_mes(model: Model) -> Vector:
-    """The point that tells most about how good the optimum is."""
+    """The point with the most information about the value of the optimum."""
     import torch
     from botorch.acquisition.max_value_entropy_search import qMaxValueEntropy
 
@@ -95,35 +95,35 @@ def propose_mes(model: Model) -> Vector:
     return best_point(qMaxValueEntropy(model, torch.rand(VALUE_CANDIDATES, d, dtype=torch.double)), d)
 
 
-def _climb(acquisition: Any, starts: Matrix) -> Vector:
-    """The best point of L-BFGS-B from the best starts (n, d), all climbing together on finite differences."""
+def _maximize(acquisition: Any, starts: Matrix) -> Vector:
+    """Maximise by L-BFGS-B from the best starts (n, d), all together, with finite differences."""
     values = _values(acquisition, starts)
     best = starts[np.argsort(-values)[:RESTARTS]]  # (k, d)
     k, d = best.shape
 
-    def descent(flat: Vector) -> tuple[float, Vector]:
-        """Minus the sum over the climbers of the acquisition, and its slope, in one call of k (d + 1) points."""
+    def negative_sum(flat: Vector) -> tuple[float, Vector]:
+        """Minus the sum of the acquisition over the k points, and its gradient, in one call of k (d + 1) points."""
         U = flat.reshape(k, 1, d)
         steps = np.where(U < 0.5, DIFFERENCE, -DIFFERENCE)  # inward
         points = np.concatenate([U, U + steps * np.eye(d)], axis=1)  # (k, 1 + d, d)
         values = _values(acquisition, points.reshape(-1, d)).reshape(k, 1 + d)
-        slopes = (values[:, 1:] - values[:, :1]) / steps[:, 0]
-        return -float(values[:, 0].sum()), -slopes.ravel()
+        gradients = (values[:, 1:] - values[:, :1]) / steps[:, 0]
+        return -float(values[:, 0].sum()), -gradients.ravel()
 
-    options = {"maxiter": CLIMB_STEPS, "maxfun": 2 * CLIMB_STEPS}
+    options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS}
     found = optimize.minimize(
-        descent, best.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * best.size, options=options
+        negative_sum, best.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * best.size, options=options
     )
     ends = found.x.reshape(k, d)
     return np.asarray(ends[np.argmax(_values(acquisition, ends))])
 
 
 def _values(acquisition: Any, points: Matrix) -> Vector:
-    """The acquisition at points (n, d)."""
+    """The acquisition function at points (n, d)."""
     import torch
 
     with torch.no_grad():
         values = acquisition(torch.tensor(points).unsqueeze(-2)).numpy()
     if not np.all(np.isfinite(values)):
-        raise EPFailed("the acquisition is not a number at some points")
+        raise EPFailed("the acquisition function is not finite at some points")
     return np.asarray(values)

@@ -1,4 +1,4 @@
-"""Optuna's samplers (Akiba et al. 2019) on d uniform floats: its Gaussian process, its Parzen trees, its CMA-ES."""
+"""Optuna's samplers (Akiba et al. 2019) on d uniform floats: Gaussian process, tree-structured Parzen, CMA-ES."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from dale_bench.contender import Objective
-from dale_bench.peers.surroundings import quiet, seeded_torch
+from dale_bench.peers.environment import quiet, seeded_torch
 
 
 @quiet()
 def gp(objective: Objective, seed: int) -> None:
-    """GPSampler, told that there is no noise."""
+    """GPSampler with the setting for exact values."""
     import optuna
 
     with seeded_torch(seed):
@@ -56,7 +56,7 @@ def loop(sampler: Any, distributions: dict[str, Any], evaluate: Callable[[Any], 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Optuna reports every trial through a logger of its own."""
+    """Without log messages: Optuna logs every trial."""
     import optuna
 
     verbosity = optuna.logging.get_verbosity()

@@ -3,27 +3,27 @@
 import numpy as np
 
 from dale_bench.contender import Objective
-from dale_bench.peers.surroundings import quiet, restarts, seeded_numpy
+from dale_bench.peers.environment import quiet, restarts, seeded_numpy
 
-FIRST_RADIUS = 0.2
-LAST_RADIUS = 1e-8
+INITIAL_RADIUS = 0.2
+FINAL_RADIUS = 1e-8
 
 
 @quiet()
 def bobyqa(objective: Objective, seed: int) -> None:
-    """Its mode for global minima from a uniform random start; from another when it has given up."""
+    """Its mode for global minima from a uniform random start, restarted when it stops."""
     import pybobyqa
 
     rng = np.random.default_rng(seed)
     d = objective.dimension
-    with seeded_numpy(seed):  # its own restarts draw from numpy's global generator
+    with seeded_numpy(seed):  # its restarts use numpy's global generator
         for _ in restarts(objective):
             pybobyqa.solve(
                 objective,
                 rng.random(d),
                 bounds=(np.zeros(d), np.ones(d)),
-                rhobeg=FIRST_RADIUS,
-                rhoend=LAST_RADIUS,
+                rhobeg=INITIAL_RADIUS,
+                rhoend=FINAL_RADIUS,
                 maxfun=objective.budget,
                 seek_global_minimum=True,
                 do_logging=False,

@@ -1,7 +1,7 @@
-"""scikit-optimize's `gp_minimize`: expected improvement on a Matérn process, ten random points first."""
+"""scikit-optimize's `gp_minimize`: expected improvement with a Matérn kernel, after ten random points."""
 
 from dale_bench.contender import Objective
-from dale_bench.peers.surroundings import quiet, seeded_numpy
+from dale_bench.peers.environment import quiet, seeded_numpy
 
 INITIAL_POINTS = 10  # its default
 NOISE = 1e-10
@@ -9,7 +9,7 @@ NOISE = 1e-10
 
 @quiet()
 def gp_minimize(objective: Objective, seed: int) -> None:
-    """Told that there is next to no noise; else its defaults."""
+    """`gp_minimize` with a given noise of almost zero, otherwise with its defaults."""
     import skopt
 
     with seeded_numpy(seed):

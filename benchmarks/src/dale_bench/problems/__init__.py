@@ -1,14 +1,16 @@
-"""Four benchmarks of what real problems look like: `KINDS` by name, each with its problems, contenders and tables.
+"""Four benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
 
-mixed         whole numbers, steps, options and switches
-noise         values with noise, judged by the true regret of the point that a method recommends
-constraints   black-box constraints, judged by the best feasible point
-parallel      dale in batches and with workers that do not wait for each other, against one after the other
+mixed         integers, steps, options and boolean parameters
+noise         noisy values; the true regret of the recommended point counts
+constraints   outcome constraints; the best feasible point counts
+parallel      dale in batches and with asynchronous workers, compared with sequential runs
 
-problem       what a problem is, and how a run on it is counted and judged
+The modules:
+
+problem       a problem, and a task that counts the evaluations of a run
 mixed, noisy, constrained
               the problems
-contenders    who takes part, and how each is asked
+contenders    the contenders of each kind
 report        the tables
 """
 
@@ -29,10 +31,10 @@ from dale_bench.runner import Job, quantize, record, run_all
 
 __all__ = ["KINDS", "Kind", "rows_of", "run_missing"]
 
-SEQUENTIAL_BUDGETS = 3  # a parallel run may take so many times the evaluations of the function's own budget
+SEQUENTIAL_BUDGETS = 3  # budget of a parallel run, as a multiple of the function's budget
 
 T = TypeVar("T")
-Build = Callable[[int], Problem]  # of the seed
+Build = Callable[[int], Problem]  # (seed) -> problem
 
 
 @dataclass(frozen=True)
@@ -40,42 +42,42 @@ class Kind:
     """One of the benchmarks.
 
     Attributes:
-        name: As the command has it.
-        words: What it is about, for the help.
-        problems: Name -> builder.
-        contenders: Who takes part.
-        tables: What rows come to.
+        name: The name in the command.
+        description: One line for the help.
+        problems: Builders by name.
+        contenders: The contenders.
+        tables: Makes tables from rows.
     """
 
     name: str
-    words: str
+    description: str
     problems: Mapping[str, Build]
     contenders: tuple[Contender, ...]
     tables: report.Tables
 
     def contender(self, name: str) -> Contender:
-        """The contender of this name."""
+        """The contender with this name."""
         return _named(name, {c.name: c for c in self.contenders}, f"contender in {self.name!r}")
 
     def problem(self, name: str, seed: int) -> Problem:
-        """The problem of this name."""
+        """The problem with this name."""
         return _named(name, self.problems, f"problem in {self.name!r}")(seed)
 
     def jobs(self, problems: Sequence[str], methods: Sequence[str], seeds: Sequence[int]) -> list[Job]:
-        """Every contender on every problem with every seed; none given stands for all."""
+        """All combinations of problems, contenders and seeds; an empty sequence stands for all."""
         budgets = {name: self.problem(name, 0).budget for name in problems or self.problems}
         names = [self.contender(m).name for m in methods or [c.name for c in self.contenders]]
         return [Job(p, m, s, budgets[p]) for s in seeds for p in budgets for m in names]
 
 
 def run_missing(kind: Kind, jobs: Sequence[Job], path: Path, processes: int = 1) -> list[Row]:
-    """Run what is missing in the file and return the rows of all jobs."""
+    """Make the runs that are missing in the file and return the rows of all jobs."""
     run_all(jobs, path, processes=processes, make=partial(run, kind.name), find=kind.contender)
     return rows_of(jobs, path)
 
 
 def rows_of(jobs: Sequence[Job], path: Path) -> list[Row]:
-    """What there is of the jobs, in their order."""
+    """The rows of the jobs that are in the file, in the order of the jobs."""
     rows = {row.key: row for row in read(path)}
     return [rows[job.key] for job in jobs if job.key in rows]
 
@@ -94,12 +96,12 @@ def _named(name: str, known: Mapping[str, T], what: str) -> T:
     if name not in known:
         close = get_close_matches(name, known, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(f"unknown {what}: {name!r}{hint} Known ones: {', '.join(known)}")
+        raise ValueError(f"unknown {what}: {name!r}{hint} Expected one of: {', '.join(known)}")
     return known[name]
 
 
 def _same(problem: Problem, seed: int) -> Problem:
-    """A problem that is the same for each seed."""
+    """A problem that does not depend on the seed."""
     return problem
 
 
@@ -113,28 +115,28 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind(
             "mixed",
-            "whole numbers, steps, options and switches",
+            "integers, steps, options and boolean parameters",
             {p.name: partial(_same, p) for p in mixed.PROBLEMS},
             contenders.MIXED,
             report.regret_tables,
         ),
         Kind(
             "noise",
-            "noise of 5 and 20 %: true regret of the recommended point",
+            "noise of 5 and 20 %; true regret of the recommended point",
             noisy.PROBLEMS,
             contenders.NOISY,
             report.noise_tables,
         ),
         Kind(
             "constraints",
-            "black-box constraints: regret of the best feasible point",
+            "outcome constraints; regret of the best feasible point",
             {p.name: partial(_same, p) for p in constrained.PROBLEMS},
             contenders.CONSTRAINED,
             report.regret_tables,
         ),
         Kind(
             "parallel",
-            "batches and workers against one evaluation after the other",
+            "batches and asynchronous workers, compared with sequential runs",
             {base: partial(_parallel, base) for base in noisy.FUNCTIONS},
             contenders.PARALLEL,
             report.parallel_tables,

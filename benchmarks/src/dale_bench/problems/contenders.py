@@ -1,7 +1,7 @@
-"""Who takes part in each kind of problem: dale, and peers where they can.
+"""The contenders of each kind of problem: dale, and the peers that support it.
 
-All get a `Task` on a space, as the software takes it: Optuna the distributions, BoTorch and COBYQA the unit cube.
-Nobody is told the budget or the noise; who knows a setting for exact values gets it where they are exact.
+All get a `Task` on a space in their own form: Optuna its distributions, BoTorch and COBYQA the unit cube. No contender
+knows the budget or the noise. Those with a setting for exact values get it if the values are exact.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
 from dale_bench.peers import botorch_, optuna_, scipy_
-from dale_bench.peers.surroundings import quiet, seeded_torch
+from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.problems.problem import Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 
-SIGMA = 0.5  # spread of the logarithm of an evaluation's time, where workers do not wait for each other
+SIGMA = 0.5  # std of the logarithm of an evaluation's time, with asynchronous workers
 
 
 def ask_and_tell(task: Task, seed: int) -> None:
-    """dale as it comes. With noise it recommends its `best`."""
+    """dale with its defaults. With noise it recommends its `best`."""
     optimizer = Optimizer(task.space, seed=seed)
     while True:
         trial = optimizer.ask()
         value, constraints = task(trial.params)
-        known: dict[str, Any] = {"constraints": constraints} if constraints else {}
-        optimizer.tell(trial, value, **known)
+        outcomes: dict[str, Any] = {"constraints": constraints} if constraints else {}
+        optimizer.tell(trial, value, **outcomes)
         if task.problem.noisy is not None and optimizer.best is not None:
             task.recommend(optimizer.best.params)
 
 
 def workers(count: int, sigma: float, task: Task, seed: int) -> None:
-    """dale with so many workers, whose evaluations take one unit of time in the mean; asking takes none.
+    """dale with several workers. An evaluation takes one unit of time on average, an ask takes none.
 
-    Where all take the same time (sigma = 0), every round is an ``ask(count)`` followed by that many tells.
+    If all evaluations take the same time (sigma = 0), every round is an ``ask(count)`` followed by as many tells.
     """
     optimizer = Optimizer(task.space, seed=seed)
     farm = Farm(count, float(np.exp(-(sigma**2) / 2)), task.budget, sigma, seed=seed)
@@ -56,7 +56,7 @@ def workers(count: int, sigma: float, task: Task, seed: int) -> None:
 
 
 def random(task: Task, seed: int) -> None:
-    """Points drawn uniformly: of numbers on their scale, of options alike."""
+    """Uniform random points: numbers on their scale, options with equal probability."""
     rng = np.random.default_rng(seed)
     while True:
         task(task.space.decode(rng.random(task.space.dimension)))
@@ -67,21 +67,21 @@ def tpe(task: Task, seed: int) -> None:
     """TPESampler, Optuna's default."""
     import optuna
 
-    _sample(task, optuna.samplers.TPESampler(seed=seed, **_told(task)))
+    _sample(task, optuna.samplers.TPESampler(seed=seed, **_constraint_setting(task)))
 
 
 @quiet()
 def gp(task: Task, seed: int) -> None:
-    """GPSampler, told that values are exact where they are."""
+    """GPSampler, with the setting for exact values if they are exact."""
     import optuna
 
     exact = task.problem.noisy is None
     with seeded_torch(seed):
-        _sample(task, optuna.samplers.GPSampler(seed=seed, deterministic_objective=exact, **_told(task)))
+        _sample(task, optuna.samplers.GPSampler(seed=seed, deterministic_objective=exact, **_constraint_setting(task)))
 
 
-def _told(task: Task) -> dict[str, Any]:
-    """The setting by which a sampler learns of constraints, where there are any."""
+def _constraint_setting(task: Task) -> dict[str, Any]:
+    """The setting that passes the constraints to a sampler, if there are any."""
     return {} if task.problem.constraints is None else {"constraints_func": lambda t: t.user_attrs["constraints"]}
 
 
@@ -114,7 +114,7 @@ def distributions(space: Space) -> dict[str, Any]:
 def botorch(task: Task, seed: int) -> None:
     """`SingleTaskGP` with its defaults, which infer the noise, and log noisy EI after 2 d points of a Latin hypercube.
 
-    It recommends the point with the best posterior mean among those evaluated.
+    It recommends the evaluated point with the best posterior mean.
     """
     space, d = task.space, task.space.dimension
     with seeded_torch(seed):
@@ -124,14 +124,14 @@ def botorch(task: Task, seed: int) -> None:
             model = botorch_.fit(X, y)
             mean = model.posterior(model.train_inputs[0]).mean  # of -y
             task.recommend(space.decode(X[int(mean.argmax())]))
-            if len(y) >= task.budget:  # saves a last proposal that nobody would evaluate
+            if len(y) >= task.budget:  # saves a last proposal that would not be evaluated
                 return
             X.append(_propose_noisy(model))
             y.append(task(space.decode(X[-1])).value)
 
 
 def _propose_noisy(model: botorch_.Model) -> Vector:
-    """The point of the best log noisy EI over the points seen."""
+    """The point with the largest log noisy EI."""
     from botorch.acquisition.logei import qLogNoisyExpectedImprovement
 
     acquisition = qLogNoisyExpectedImprovement(model, model.train_inputs[0], prune_baseline=True)
@@ -140,7 +140,7 @@ def _propose_noisy(model: botorch_.Model) -> Vector:
 
 @quiet()
 def cobyqa(task: Task, seed: int) -> None:
-    """COBYQA with nonlinear constraints; it asks for them after the objective: at one point, one evaluation."""
+    """COBYQA with nonlinear constraints. It requests them after the objective; both are one evaluation of the point."""
     known: dict[bytes, Outcome] = {}
 
     def outcome(u: Vector) -> Outcome:
@@ -149,12 +149,12 @@ def cobyqa(task: Task, seed: int) -> None:
             known[key] = task(task.space.decode(u))
         return known[key]
 
-    kept = optimize.NonlinearConstraint(lambda u: np.array(outcome(u).constraints), -np.inf, 0.0)
-    scipy_.cobyqa_loop(task, lambda u: outcome(u).value, task.space.dimension, seed, constraints=kept)
+    feasible = optimize.NonlinearConstraint(lambda u: np.array(outcome(u).constraints), -np.inf, 0.0)
+    scipy_.cobyqa_loop(task, lambda u: outcome(u).value, task.space.dimension, seed, constraints=feasible)
 
 
 def _params(space: Space, values: Mapping[str, Any]) -> Params:
-    """A point by names as the space has it."""
+    """A point in the form of the space."""
     return space.check(values if space.named else [values[name] for name in space.names])
 
 
@@ -166,9 +166,9 @@ COBYQA = replace(CONTENDERS["cobyqa"], run=cobyqa)
 MIXED = (DALE, TPE, GP, RANDOM)
 NOISY = (DALE, GP, NEI, RANDOM)
 CONSTRAINED = (DALE, TPE, GP, COBYQA, RANDOM)
-SEQUENTIAL = "one"
+SEQUENTIAL = "sequential"
 PARALLEL = (
-    Contender(SEQUENTIAL, partial(workers, 1, 0.0), "one after the other"),
+    Contender(SEQUENTIAL, partial(workers, 1, 0.0), "sequential"),
     Contender("batch4", partial(workers, 4, 0.0), "batches of 4"),
     Contender("batch8", partial(workers, 8, 0.0), "batches of 8"),
     Contender("workers4", partial(workers, 4, SIGMA), "4 workers"),

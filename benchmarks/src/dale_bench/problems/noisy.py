@@ -1,7 +1,7 @@
 """Branin and Hartmann-6, moved and rotated for each seed, with Gaussian noise.
 
-The noise's standard deviation is a share of that of the function over its box, taken from 4096 points of a Sobol
-sequence without scrambling.
+The std of the noise is a fraction of the std of the function over its box, computed from 4096 points of an unscrambled
+Sobol sequence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PERCENT = (5, 20)
 LOG2_SAMPLES = 12
 
 
-def spread(function: Function) -> float:
+def std_over_box(function: Function) -> float:
     """Standard deviation of the function over its box."""
     from scipy.stats import qmc
 
@@ -29,8 +29,8 @@ def spread(function: Function) -> float:
     return float(np.std(function.true(function.from_cube(points))))
 
 
-def on_a_box(name: str, function: Function, words: str) -> Problem:
-    """A test function as a problem, with its noise."""
+def on_a_box(name: str, function: Function, description: str) -> Problem:
+    """A test function as a problem, including its noise."""
     return Problem(
         name,
         Space.from_pairs(function.bounds),
@@ -38,18 +38,18 @@ def on_a_box(name: str, function: Function, words: str) -> Problem:
         function.minimum,
         function.minimisers[0],
         function.budget,
-        words,
+        description,
         noisy=function.fun if function.noise else None,
         source=function.source,
     )
 
 
 def build(base: str, percent: int, seed: int) -> Problem:
-    """The function of a seed with so much noise."""
+    """The function of a seed with noise."""
     function = get(base + VARIANT, seed)
-    noise = percent / 100 * spread(function)
-    words = f"{function.name} with noise of {percent} % of its standard deviation"
-    return on_a_box(f"{base}_noise{percent}", replace(function, noise=noise), words)
+    noise = percent / 100 * std_over_box(function)
+    description = f"{function.name} with noise of {percent} % of its standard deviation"
+    return on_a_box(f"{base}_noise{percent}", replace(function, noise=noise), description)
 
 
 def plain(base: str, seed: int) -> Problem:

@@ -1,4 +1,4 @@
-"""What the rows of a benchmark come to, as tables with remarks."""
+"""Tables of the rows of a benchmark, with remarks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dale_bench.rows import Row, curves_of
 from dale_bench.tables import Table, cells_table
 
 HALF_AND_ALL = (0.5, 1.0)
-TARGETS = (1e-1, 1e-2, 1e-4, 1e-8)  # of the first regret
+TARGETS = (1e-1, 1e-2, 1e-4, 1e-8)  # relative to the initial regret
 
 
 class Part(NamedTuple):
-    """A table under its title, with remarks below."""
+    """A table with a title and remarks."""
 
     title: str
     table: Table
@@ -31,25 +31,25 @@ Tables = Callable[[Sequence[Row], Labels], list[Part]]
 
 
 def regret_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
-    """Median log10 regret at half of the budget and at its end, and the worst run."""
+    """Median log10 regret at 50 and 100 % of the budget, and the worst run."""
     comparison = Comparison(curves_of(rows))
     table = cells_table(comparison, comparison.methods, HALF_AND_ALL, label)
     return [Part("Median log10 regret ± bootstrap error", table, _remarks(comparison, label))]
 
 
 def noise_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
-    """The same for the recommended points, and for those with the lowest value told."""
+    """The same for the recommended points, and for the points with the lowest observed value."""
     recommended = Comparison(curves_of(rows))
     observed = Comparison(curves_of(replace(row, regret=row.observed) for row in rows))
     parts = []
-    for title, comparison in (("recommended point", recommended), ("point with the lowest value told", observed)):
+    for title, comparison in (("recommended point", recommended), ("point with the lowest observed value", observed)):
         table = cells_table(comparison, comparison.methods, HALF_AND_ALL, label)
         parts.append(Part(f"Median log10 of the true regret of the {title}", table, _remarks(comparison, label)))
     return parts
 
 
 def _remarks(comparison: Comparison, label: Labels) -> list[str]:
-    """dale against each of the others, and runs that found nothing feasible."""
+    """dale compared with each other contender, and runs without a feasible point."""
     found = []
     for other in comparison.methods:
         problems = comparison.common([DALE.name, other])
@@ -74,12 +74,12 @@ def _remarks(comparison: Comparison, label: Labels) -> list[str]:
 
 @dataclass(frozen=True)
 class Arrival:
-    """When each of some runs reached a target; where it never did, at its end.
+    """When runs reached a target. A run that did not counts with its end.
 
     Attributes:
-        evaluations: How many it took, (runs,).
-        times: When that was, (runs,).
-        reached: How many runs did.
+        evaluations: Number of evaluations, (runs,).
+        times: Times, (runs,).
+        reached: Number of runs that reached the target.
     """
 
     evaluations: Vector
@@ -88,7 +88,7 @@ class Arrival:
 
     @classmethod
     def of(cls, runs: Sequence[Row], target: float) -> Arrival:
-        """When runs came down to a regret."""
+        """The arrival of runs at a regret."""
         hits = [next((i for i, r in enumerate(run.regret) if r is not None and r <= target), None) for run in runs]
         last = [len(run.regret) - 1 if hit is None else hit for run, hit in zip(runs, hits, strict=True)]
         return cls(
@@ -99,7 +99,7 @@ class Arrival:
 
 
 def parallel_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
-    """Evaluations to reach each target, as a factor of those that one after the other takes; and the speed-up."""
+    """Evaluations until each target, as a multiple of those of a sequential run; and the speed-up."""
     costs: list[list[str]] = []
     gains: list[list[str]] = []
     largest: dict[str, float] = {}
@@ -107,13 +107,13 @@ def parallel_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
     for function in dict.fromkeys(row.function for row in rows):
         by = {c.name: [r for r in fine if (r.function, r.method) == (function, c.name)] for c in PARALLEL}
         first = np.median([row.regret[0] for runs in by.values() for row in runs])
-        alone = {row.seed: row for row in by[SEQUENTIAL]}
+        sequential = {row.seed: row for row in by[SEQUENTIAL]}
         for method, all_runs in by.items():
-            runs = [run for run in all_runs if run.seed in alone]
+            runs = [run for run in all_runs if run.seed in sequential]
             if not runs:
                 continue
             arrivals = [Arrival.of(runs, first * target) for target in TARGETS]
-            singles = [Arrival.of([alone[run.seed] for run in runs], first * target) for target in TARGETS]
+            singles = [Arrival.of([sequential[run.seed] for run in runs], first * target) for target in TARGETS]
             factors = [ratio(a.evaluations, b.evaluations) for a, b in zip(arrivals, singles, strict=True)]
             speed_ups = [ratio(b.times, a.times) for a, b in zip(arrivals, singles, strict=True)]
             parallel = method != SEQUENTIAL
@@ -130,11 +130,11 @@ def parallel_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
     header = ["function", "how", *(f"{target:g}" for target in TARGETS), "runs"]
     return [
         Part(
-            "Evaluations until the regret is such a share of the first one",
+            "Evaluations until the regret is a given fraction of the initial one",
             (header, costs),
             _costs_remarks(largest, label),
         ),
-        Part("Speed-up: the time of one after the other, divided", (header, gains), []),
+        Part("Speed-up: time of a sequential run divided by the time", (header, gains), []),
     ]
 
 
@@ -147,8 +147,8 @@ def ratio(a: Vector, b: Vector) -> tuple[float, float]:
 
 def _costs_remarks(largest: Mapping[str, float], label: Labels) -> list[str]:
     return [
-        "the first regret: the median over all runs; entries: median evaluations, and in parentheses the factor to one "
-        "after the other ± bootstrap error over seeds",
-        "in brackets, where not all runs got there: how many did; the others count with the whole budget",
+        "initial regret: median over all runs; entries: median number of evaluations, and in parentheses the ratio to "
+        "sequential runs ± bootstrap error over seeds",
+        "in brackets: number of runs that reached the target, if not all; the others count with the whole budget",
         *(f"{label(method)}: at most {factor:.2f} times the evaluations" for method, factor in largest.items()),
     ]

@@ -1,6 +1,6 @@
-"""``dale bench scale``: many workers on a simulated clock, and how long they wait for a proposal.
+"""``dale bench scale``: how long many workers wait for proposals, on a simulated clock.
 
-simulation   workers, one server, events in the order of time
-run          the simulation with an Optimizer, what it comes to, and what is on disk already
-report       table, verdict and picture
+simulation   workers and one server, event by event
+run          the simulation with an Optimizer and its outcome; outcomes on disk are not repeated
+report       table, verdict and plot
 """

@@ -1,4 +1,4 @@
-"""The simulation with an Optimizer on Hartmann's function in six dimensions, and what it comes to."""
+"""The simulation with an Optimizer on Hartmann's function in six dimensions, and its outcome."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ import numpy as np
 
 from dale.optimizer import Optimizer
 from dale.progress import Progress
-from dale_bench.alone import alone
+from dale_bench.fresh_process import in_fresh_process
 from dale_bench.functions import Function, get
-from dale_bench.lines import append, read
+from dale_bench.jsonl import append, read
 from dale_bench.scale.simulation import Ask, Clock, Farm, simulate
 
 FUNCTION = "hart6:moved:rotated"
-SAME = 1e-8  # regrets below count as equal
-ONE_WORKER_LIMIT = 200  # evaluations of one worker, at most
-PIECES = 40  # of a run, for the picture of how the cost grows
+MIN_REGRET = 1e-8  # smaller regrets count as equal
+ONE_WORKER_LIMIT = 200  # maximum number of evaluations of one worker
+PIECES = 40  # of a run, for the plot of the cost
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulation came to; the first fields are those of `Farm`.
+    """The outcome of a simulation; the first fields are those of `Farm`.
 
     Attributes:
-        workers: How many.
-        median: Seconds of an evaluation.
-        evaluations: How many were made.
-        sigma: Spread of the logarithm of the seconds.
-        batch: Trials asked for at once, at most; 0 for no limit.
+        workers: Number of workers.
+        median: Median seconds of an evaluation.
+        evaluations: Number of evaluations.
+        sigma: Standard deviation of the logarithm of the seconds.
+        batch: Maximum number of trials per ask; 0 for no limit.
         seed: The seed.
-        waiting: Share of the workers' time that they waited for a proposal.
-        serving: Share of the server's time in which it asked or told.
+        idle: Share of the workers' time in which they waited for a proposal.
+        server_busy: Share of the server's time in which it asked or told.
         proposal: Mean seconds of one proposal.
-        proposal_95: What 95 % of the proposals stay within.
-        telling: Mean seconds of a tell.
-        largest: Trials of the largest ask.
-        told: Observations that an ask had to deal with, at most.
-        regret: The best value above the minimum.
-        reached: Evaluations until then.
-        one_worker: Evaluations that one worker needs to get as far; None: more than were tried.
-        growth: (observations, mean seconds of a proposal) along the run.
+        proposal_95: 95 % quantile of the seconds of a proposal.
+        tell: Mean seconds of a tell.
+        largest_ask: Number of trials of the largest ask.
+        max_observations: Largest number of observations at an ask.
+        regret: The best value minus the minimum.
+        reached: Number of evaluations until then.
+        one_worker: Number of evaluations that one worker needs for the same regret; None if above the limit.
+        growth: Pairs (observations, mean seconds of a proposal) along the run.
     """
 
     workers: int
@@ -52,13 +52,13 @@ class Outcome:
     sigma: float
     batch: int
     seed: int
-    waiting: float
-    serving: float
+    idle: float
+    server_busy: float
     proposal: float
     proposal_95: float
-    telling: float
-    largest: int
-    told: int
+    tell: float
+    largest_ask: int
+    max_observations: int
     regret: float
     reached: int
     one_worker: int | None
@@ -66,12 +66,12 @@ class Outcome:
 
     @property
     def farm(self) -> Farm:
-        """What it is the outcome of."""
+        """The farm of this outcome."""
         return Farm(self.workers, self.median, self.evaluations, self.sigma, self.batch, self.seed)
 
 
 def outcome(farm: Farm, one_worker_limit: int = ONE_WORKER_LIMIT, clock: Clock = time.process_time) -> Outcome:
-    """Simulate; meant for a process of its own."""
+    """Simulate; meant to be called in a new process."""
     function = get(FUNCTION, farm.seed)
     with Progress(farm.evaluations, None) as line:
         record = simulate(
@@ -82,26 +82,26 @@ def outcome(farm: Farm, one_worker_limit: int = ONE_WORKER_LIMIT, clock: Clock =
             on_tell=lambda done: line.write(done, f"{farm.workers} workers, {farm.median:g} s"),
         )
     regrets = np.minimum.accumulate(np.array(record.values) - function.minimum)
-    as_far = max(float(regrets[-1]), SAME)
+    reached_regret = max(float(regrets[-1]), MIN_REGRET)
     costs = np.repeat([ask.seconds / ask.trials for ask in record.asks], [ask.trials for ask in record.asks])
     return Outcome(
         **asdict(farm),
-        waiting=record.share_waiting,
-        serving=record.share_serving,
+        idle=record.idle_share,
+        server_busy=record.server_share,
         proposal=float(np.mean(costs)),
         proposal_95=float(np.quantile(costs, 0.95)),
-        telling=record.telling / len(record.values),
-        largest=max(ask.trials for ask in record.asks),
-        told=max(ask.told for ask in record.asks),
+        tell=record.tell_seconds / len(record.values),
+        largest_ask=max(ask.trials for ask in record.asks),
+        max_observations=max(ask.n_observations for ask in record.asks),
         regret=float(regrets[-1]),
-        reached=1 + int(np.argmax(regrets <= as_far)),
-        one_worker=evaluations_of_one(function, as_far, farm.seed, one_worker_limit),
+        reached=1 + int(np.argmax(regrets <= reached_regret)),
+        one_worker=evaluations_of_one(function, reached_regret, farm.seed, one_worker_limit),
         growth=growth(record.asks),
     )
 
 
 def evaluations_of_one(function: Function, regret: float, seed: int, limit: int) -> int | None:
-    """Evaluations until the regret is that small when there is one at a time; None if the limit does not suffice."""
+    """Number of evaluations until a regret in a sequential run; None if above the limit."""
     optimizer = Optimizer(function.bounds, seed=seed)
     for done in range(1, limit + 1):
         trial = optimizer.ask()
@@ -113,8 +113,8 @@ def evaluations_of_one(function: Function, regret: float, seed: int, limit: int)
 
 
 def growth(asks: Sequence[Ask], pieces: int = PIECES) -> list[list[float]]:
-    """[observations, mean seconds of a proposal] of so many pieces of a run, or of every ask if there are fewer."""
-    parts = np.array_split(np.array(asks, dtype=float), min(pieces, len(asks)))  # rows: trials, seconds, told
+    """[observations, mean seconds of a proposal] of each piece of a run, or of each ask if there are fewer."""
+    parts = np.array_split(np.array(asks, dtype=float), min(pieces, len(asks)))  # rows: trials, seconds, observations
     return [[float(part[:, 2].mean()), float(part[:, 1].sum() / part[:, 0].sum())] for part in parts]
 
 
@@ -123,19 +123,19 @@ def run_missing(
     path: Path,
     *,
     one_worker_limit: int = ONE_WORKER_LIMIT,
-    again: bool = False,
-    run: Callable[..., Outcome] = alone,
+    rerun: bool = False,
+    run: Callable[..., Outcome] = in_fresh_process,
 ) -> list[Outcome]:
-    """Simulate what is missing in the file, append each as it comes, and return the outcomes of all.
+    """Make the simulations that are missing in the file, append each outcome, and return the outcomes of all.
 
     Args:
-        farms: What to simulate.
+        farms: The requested simulations.
         path: The file.
-        one_worker_limit: Evaluations that the comparison with one worker may take; 0 for none.
-        again: Whether what is in the file is run anew, too; the last one counts.
-        run: How a simulation is made: in a process of its own.
+        one_worker_limit: Maximum number of evaluations of the run with one worker; 0 for no such run.
+        rerun: Whether to repeat the simulations that are in the file; the last outcome counts.
+        run: How a simulation is made: in a new process.
     """
-    known = {} if again else {found.farm: found for found in read(path, Outcome)}
+    known = {} if rerun else {found.farm: found for found in read(path, Outcome)}
     for farm in farms:
         if farm not in known:
             known[farm] = run(outcome, farm, one_worker_limit)

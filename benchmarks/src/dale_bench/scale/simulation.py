@@ -1,10 +1,10 @@
-"""Many workers and one server, event by event, on a simulated clock.
+"""A discrete-event simulation of many workers and one server.
 
-An evaluation takes a worker a log-normal time. The server holds the optimizer and does one thing after the other: it
-tells what has come in, asks for as many trials as there are idle workers, and hands them out when all are ready. What
-each ask and tell really costs, by a clock that can be exchanged, is what its simulated clock advances by; workers go on
-meanwhile. A worker waits from the end of its evaluation (or the start of it all) until it has the next trial; when
-there is none left for it, it goes home and no longer counts.
+An evaluation takes a log-normal time. The server owns the optimizer and works sequentially: it records the values that
+have arrived, asks for as many trials as there are idle workers, and distributes them when all are ready. The simulated
+clock advances by the measured cost of each ask and tell; workers continue meanwhile. A worker is idle from the end of
+its evaluation, or from the start of the run, until it gets its next trial. If no trial is left for it, it no longer
+counts.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Clock = Callable[[], float]
 
 
 class Server(Protocol):
-    """What of an Optimizer is needed."""
+    """The part of an Optimizer that the simulation uses."""
 
     def ask(self, n: int) -> list[Trial]:
-        """That many trials."""
+        """Propose n trials."""
         ...
 
     def tell(self, trial: Trial, value: Any) -> object:
@@ -38,15 +38,15 @@ class Server(Protocol):
 
 @dataclass(frozen=True)
 class Farm:
-    """Who works, on how much, and how long it takes.
+    """Workers, evaluations and their times.
 
     Attributes:
-        workers: How many.
-        median: Seconds of an evaluation; half of them take longer.
-        evaluations: After so many it ends.
-        sigma: Standard deviation of the logarithm of an evaluation's seconds.
-        batch: Trials that are asked for at once, at most; 0 for as many as there are idle workers.
-        seed: Of the seconds that evaluations take, and of the optimizer.
+        workers: Number of workers.
+        median: Median seconds of an evaluation.
+        evaluations: Number of evaluations of the run.
+        sigma: Standard deviation of the logarithm of the seconds.
+        batch: Maximum number of trials per ask; 0 for as many as there are idle workers.
+        seed: Seed of the evaluation times and of the optimizer.
     """
 
     workers: int
@@ -58,44 +58,44 @@ class Farm:
 
 
 class Ask(NamedTuple):
-    """One ask of the server: how many trials, what it cost, and how many observations there were."""
+    """One ask of the server: number of trials, seconds, number of observations."""
 
     trials: int
     seconds: float
-    told: int
+    n_observations: int
 
 
 @dataclass(frozen=True)
 class Record:
-    """What happened.
+    """The record of a simulation.
 
     Attributes:
-        waited: Seconds that workers sat idle for want of a proposal, all together.
-        worked: Seconds that they evaluated.
-        ended: The server's clock after the last tell.
-        asks: Every ask, in order.
-        telling: Seconds of all tells.
-        values: What was told, in order.
-        times: The ends of those evaluations.
+        idle: Total seconds in which workers waited for a proposal.
+        busy: Total seconds in which they evaluated.
+        ended: The clock of the server after the last tell.
+        asks: All asks in order.
+        tell_seconds: Total seconds of all tells.
+        values: The recorded values in order.
+        times: The ends of their evaluations.
     """
 
-    waited: float
-    worked: float
+    idle: float
+    busy: float
     ended: float
     asks: tuple[Ask, ...]
-    telling: float
+    tell_seconds: float
     values: tuple[float, ...]
     times: tuple[float, ...]
 
     @property
-    def share_waiting(self) -> float:
-        """Of the workers' time."""
-        return self.waited / (self.waited + self.worked)
+    def idle_share(self) -> float:
+        """The fraction of the workers' time in which they were idle."""
+        return self.idle / (self.idle + self.busy)
 
     @property
-    def share_serving(self) -> float:
-        """Of the server's time: at 1 it is what all wait for."""
-        return (sum(ask.seconds for ask in self.asks) + self.telling) / self.ended
+    def server_share(self) -> float:
+        """The fraction of the server's time in which it asked or told; at 1, the server is the bottleneck."""
+        return (sum(ask.seconds for ask in self.asks) + self.tell_seconds) / self.ended
 
 
 def simulate(
@@ -106,49 +106,49 @@ def simulate(
     clock: Clock = time.process_time,
     on_tell: Callable[[int], None] = lambda done: None,
 ) -> Record:
-    """Run it to the end.
+    """Run the simulation.
 
     Args:
-        farm: Who works.
+        farm: The workers.
         server: The optimizer.
-        objective: Its value at ``trial.x``, for nothing: the time of an evaluation is drawn.
-        clock: What asks and tells are charged by.
+        objective: The value at ``trial.x``. Its real time does not count.
+        clock: The clock that measures asks and tells.
         on_tell: Called with the number of evaluations so far.
     """
     rng = np.random.default_rng(farm.seed)
-    now, waited, worked, telling = 0.0, 0.0, 0.0, 0.0
-    idle = deque([0.0] * farm.workers)  # since when, the longest first
-    running: list[tuple[float, int, Trial]] = []  # a heap: when it ends, the trial's number, the trial
+    now, total_idle, total_busy, tell_seconds = 0.0, 0.0, 0.0, 0.0
+    idle = deque([0.0] * farm.workers)  # start of the idle time of each idle worker, in order
+    running: list[tuple[float, int, Trial]] = []  # a heap of (end, trial id, trial)
     asks: list[Ask] = []
     values: list[float] = []
     times: list[float] = []
-    handed_out = 0
+    n_started = 0
     while len(values) < farm.evaluations:
         while running and running[0][0] <= now:
             end, _, trial = heapq.heappop(running)
             value = objective(trial.x)
-            _, seconds = _charged(clock, server.tell, trial, value)
-            now, telling = now + seconds, telling + seconds
+            _, seconds = _timed(clock, server.tell, trial, value)
+            now, tell_seconds = now + seconds, tell_seconds + seconds
             values.append(value)
             times.append(end)
             idle.append(end)
             on_tell(len(values))
-        count = min(len(idle), farm.evaluations - handed_out, farm.batch or farm.workers)
+        count = min(len(idle), farm.evaluations - n_started, farm.batch or farm.workers)
         if count:
-            trials, seconds = _charged(clock, server.ask, count)
+            trials, seconds = _timed(clock, server.ask, count)
             now += seconds
             asks.append(Ask(count, seconds, len(values)))
-            handed_out += count
+            n_started += count
             for trial in trials:
                 lasts = farm.median * float(np.exp(farm.sigma * rng.standard_normal()))
-                waited, worked = waited + now - idle.popleft(), worked + lasts
+                total_idle, total_busy = total_idle + now - idle.popleft(), total_busy + lasts
                 heapq.heappush(running, (now + lasts, trial.id, trial))
         elif running:
             now = max(now, running[0][0])
-    return Record(waited, worked, now, tuple(asks), telling, tuple(values), tuple(times))
+    return Record(total_idle, total_busy, now, tuple(asks), tell_seconds, tuple(values), tuple(times))
 
 
-def _charged(clock: Clock, work: Callable[..., T], *args: Any) -> tuple[T, float]:
+def _timed(clock: Clock, work: Callable[..., T], *args: Any) -> tuple[T, float]:
     begun = clock()
     result = work(*args)
     return result, clock() - begun

@@ -1,8 +1,8 @@
-"""``dale bench speed``: what a proposal costs, beside peers and beside what linear algebra takes at the least.
+"""``dale bench speed``: the cost of a proposal, compared with peers and with the minimum of linear algebra.
 
-observations   what a contender has seen when it is asked: an Optimizer in the middle of a run
-asks           how each contender is asked for one more point
-measure        seconds, cache, the floor, and what an import takes
-plan           which measurements are made, and which are on disk already
-report         table, verdicts and picture
+observations   the observations at a proposal: an Optimizer in the middle of a run
+asks           how each contender makes one proposal
+measure        time and memory of a proposal, the floor, and the time of an import
+plan           the measurements; those on disk are not repeated
+report         table, verdicts and plot
 """

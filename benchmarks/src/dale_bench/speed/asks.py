@@ -1,11 +1,10 @@
-"""How each contender is asked for one more point, after n observations.
+"""How each contender makes one proposal after n observations.
 
-Each is a context that yields the call to be timed. What can be done before the last observation is known, is done
-before: imports, a data structure, and with Optuna the first fit, from whose end its next one starts.
+Each function is a context manager that yields the call to be timed. Work that does not need the last observation is
+done before: imports, data structures, and Optuna's first fit, from which its next fit starts.
 
-dale is there twice. A proposal that steps from the best observation saves the search of the global model, and the state
-of a run decides which kind comes next. So as ``GLOBAL`` the default method is held to its global side, the dearer kind:
-the local step is worked out, and turned down.
+dale is measured twice. A local step saves the global search, and the state of a run determines the kind of a proposal.
+As ``GLOBAL``, the default method computes the local step and rejects it, so that the slower, global search is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import replace
 
 from dale import methods
 from dale_bench.peers import botorch_
-from dale_bench.peers.surroundings import quiet, seeded_torch
+from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.speed.observations import data, observed
 
 RESTARTS, RAW_SAMPLES = 10, 512  # as in BoTorch's tutorials
@@ -27,13 +26,13 @@ Asked = AbstractContextManager[Callable[[], object]]
 
 @contextmanager
 def ask_dale(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
-    """The default method, whatever it proposes."""
+    """The default method with any kind of proposal."""
     yield observed(n, d, seed).ask
 
 
 @contextmanager
 def ask_globally(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
-    """The default method, as if it were too early for local steps."""
+    """The default method without local steps, as at the start of a run."""
     default = methods.default()
     selection = replace(default.selection, min_evaluations_per_parameter=sys.maxsize)
     yield observed(n, d, seed, replace(default, selection=selection)).ask
@@ -41,12 +40,12 @@ def ask_globally(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
 
 @contextmanager
 def ask_optuna(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
-    """GPSampler, told that there is no noise; all observations but one are there when it is first asked."""
+    """GPSampler with the setting for exact values. It makes one proposal before the last observation is added."""
     X, y = data(observed(n, d, seed))
     with quiet(), seeded_torch(seed):
         import optuna
 
-        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it announces studies and trials
+        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs studies and trials
         space: dict[str, optuna.distributions.BaseDistribution] = {
             f"u{i}": optuna.distributions.FloatDistribution(0.0, 1.0) for i in range(d)
         }
@@ -57,14 +56,14 @@ def ask_optuna(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
         sampler = optuna.samplers.GPSampler(seed=seed, deterministic_objective=True)
         study = optuna.create_study(sampler=sampler)
         study.add_trials(trials[:-1])
-        study.tell(study.ask(space), state=optuna.trial.TrialState.FAIL)  # the sampler passes over failed trials
+        study.tell(study.ask(space), state=optuna.trial.TrialState.FAIL)  # the sampler ignores failed trials
         study.add_trial(trials[-1])
         yield lambda: study.ask(space)
 
 
 @contextmanager
 def ask_botorch(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
-    """`SingleTaskGP` with its defaults, which infer the noise, fitted anew, and the search of log EI."""
+    """A fit of `SingleTaskGP` with its defaults, which infer the noise, and the maximisation of log EI."""
     X, y = data(observed(n, d, seed))
     with quiet():
         import torch
@@ -81,7 +80,7 @@ def ask_botorch(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
             yield ask
 
 
-DALE, OPTUNA, BOTORCH = "default", "optuna_gp", "botorch"  # as contenders are called
+DALE, OPTUNA, BOTORCH = "default", "optuna_gp", "botorch"  # names of contenders
 GLOBAL = "global"
 ASKS: dict[str, Callable[[int, int, int], Asked]] = {
     DALE: ask_dale,

@@ -1,8 +1,8 @@
-"""Seconds and cache of a proposal, the floor that linear algebra sets, and seconds of an import.
+"""Time and memory of a proposal, the floor of linear algebra, and the time of an import.
 
-Seconds are of the processor, of all threads of the process together: on a machine with other work on it they say more
-than the clock on the wall, which is kept beside them. Cache is what the process holds at its peak beyond what it held
-before it had seen an observation, after a small problem has loaded all that is loaded on first use.
+Seconds are CPU seconds of all threads of the process, which depend less on other load than wall seconds; both are
+stored. Memory is the peak of the process minus its memory before the first observation, after a small problem has
+loaded everything that is loaded on first use.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from dale_bench.speed.asks import ASKS
 
 FLOOR = "floor"
 CANDIDATES = 576  # rows of the kernel matrix in the floor
-FLOOR_SECONDS, FLOOR_REPEATS = 0.02, 9  # of a measurement of the floor, at the least: it is short, and so noisy
-SMALL = 12  # observations of the problem that warms up
-IMPORTS = {"dale": "import dale", "what it needs": "import numpy, scipy.optimize, scipy.linalg"}
+FLOOR_SECONDS, FLOOR_REPEATS = 0.02, 9  # minimum seconds and repetitions of a measurement of the floor, which is short
+SMALL = 12  # observations of the warm-up problem
+IMPORTS = {"dale": "import dale", "dependencies": "import numpy, scipy.optimize, scipy.linalg"}
 
 Clock = Callable[[], float]
 CLOCKS: tuple[Clock, Clock] = (time.process_time, time.perf_counter)
@@ -37,16 +37,16 @@ CLOCKS: tuple[Clock, Clock] = (time.process_time, time.perf_counter)
 
 @dataclass(frozen=True)
 class Timing:
-    """What one thing took, several times.
+    """Repeated measurements of one operation.
 
     Attributes:
-        contender: Whose proposal, or `FLOOR`, or a key of `IMPORTS`.
-        n: Observations that it had; 0 for an import.
-        d: Dimensions; 0 for an import.
-        cpu: Seconds of the processor, one number for each repetition.
-        wall: Seconds on the wall.
-        megabytes: Cache at the peak, in units of 10^6 bytes; None where it was not measured.
-        versions: Of the software.
+        contender: A contender, `FLOOR`, or a key of `IMPORTS`.
+        n: Number of observations; 0 for an import.
+        d: Number of dimensions; 0 for an import.
+        cpu: CPU seconds of each repetition.
+        wall: Wall seconds of each repetition.
+        megabytes: Peak memory in units of 10^6 bytes; None if not measured.
+        versions: Versions of the packages.
     """
 
     contender: str
@@ -59,25 +59,25 @@ class Timing:
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What makes two of them measurements of the same."""
+        """Identifies the operation."""
         return self.contender, self.n, self.d
 
     @property
     def seconds(self) -> float:
-        """The median of the processor's."""
+        """The median of the CPU seconds."""
         return statistics.median(self.cpu)
 
 
 def time_asks(contender: str, n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCKS) -> Timing:
-    """A proposal after n observations, each time in another run; meant for a process of its own."""
+    """A proposal after n observations, each time in another run; meant to be called in a new process."""
     _ask_once(contender, SMALL, min(d, 2), 0, clocks)
-    cache = PeakMemory()
+    memory = PeakMemory()
     times = [_ask_once(contender, n, d, seed, clocks) for seed in range(repeats)]
-    return _timing(contender, n, d, times, cache.megabytes())
+    return _timing(contender, n, d, times, memory.megabytes())
 
 
 def time_floor(n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCKS) -> Timing:
-    """One triangular solve of n unknowns, and one squared-exponential matrix of 576 times n points."""
+    """One triangular solve of n unknowns, and one squared-exponential matrix of size 576 by n."""
     rng = np.random.default_rng(0)
     L = np.asfortranarray(np.eye(n) + np.tril(rng.random((n, n))) / n)
     b = rng.random(n)
@@ -100,9 +100,9 @@ def time_floor(n: int, d: int, repeats: int, clocks: tuple[Clock, Clock] = CLOCK
 
 
 def time_imports(repeats: int) -> list[Timing]:
-    """What `IMPORTS` take in fresh interpreters, in turn, without the start of the interpreter itself."""
+    """Times of `IMPORTS` in new interpreters, alternating, without the start of the interpreter."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in IMPORTS}
-    with TemporaryDirectory() as compiled:  # all is compiled there by the first import, which does not count
+    with TemporaryDirectory() as compiled:  # the first import compiles the modules and does not count
         for number in range(repeats + 1):
             for name, statement in IMPORTS.items():
                 cpu, wall = _fresh_import(statement, compiled)
@@ -112,16 +112,16 @@ def time_imports(repeats: int) -> list[Timing]:
 
 
 class PeakMemory:
-    """Peak cache of this process since the object was made, beyond what was held then."""
+    """Peak memory of this process since the object was created, minus the memory at that time."""
 
     def __init__(self) -> None:
         gc.collect()
-        with suppress(OSError):  # not Linux, or not allowed: the peak stays that of the whole process
+        with suppress(OSError):  # not Linux, or not allowed: the peak is that of the whole process
             Path("/proc/self/clear_refs").write_text("5")
         self._before = _resident("VmRSS")
 
     def megabytes(self) -> float | None:
-        """The peak, in units of 10^6 bytes; None where the system does not tell."""
+        """The peak in units of 10^6 bytes; None if the system does not provide it."""
         peak = _resident("VmHWM")
         return None if peak is None or self._before is None else (peak - self._before) / 1e6
 
@@ -129,7 +129,7 @@ class PeakMemory:
 def _ask_once(contender: str, n: int, d: int, seed: int, clocks: tuple[Clock, Clock]) -> tuple[float, float]:
     with ASKS[contender](n, d, seed) as ask:
         elapsed = _elapsed(ask, clocks)
-    gc.collect()  # the next one begins with the cache of a fresh one
+    gc.collect()  # so that the next one starts with the same memory
     return elapsed
 
 
@@ -156,10 +156,10 @@ def _fresh_import(statement: str, compiled: str) -> tuple[float, float]:
 
 
 def _resident(name: str) -> float | None:
-    """Bytes in cache, now (VmRSS) or at the peak (VmHWM), where the system tells; elsewhere the peak for both."""
+    """Resident memory in bytes, now (VmRSS) or at the peak (VmHWM). Without /proc, the peak for both."""
     status = Path("/proc/self/status")
     if status.exists():
-        # Not ru_maxrss: a process inherits that of the one that started it.
+        # Not ru_maxrss, which a process inherits from its parent.
         found = [line.split()[1] for line in status.read_text().splitlines() if line.startswith(f"{name}:")]
         return 1024.0 * int(found[0]) if found else None
     try:

@@ -1,4 +1,4 @@
-"""The measurements as a table, as verdicts on what a proposal may cost, and as a picture."""
+"""Table, verdicts and plot of the measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dale.view.style import LABEL, TITLE, legend_below, new_figure, save, style_axes
 from dale_bench.contenders import label
-from dale_bench.figures import look, name_numbers
+from dale_bench.figures import line_style, set_log_ticks
 from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
 from dale_bench.speed.plan import PEERS
@@ -18,26 +18,26 @@ from dale_bench.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AROUND_100 = 99, 101  # their mean stands for n = 100
-SHARES = {BOTORCH: 40, OPTUNA: 8}  # a proposal may cost one part in so many of the peer's, at n = 100
+AROUND_100 = 99, 101  # their mean is used as n = 100
+SHARES = {BOTORCH: 40, OPTUNA: 8}  # at n = 100 a proposal may cost at most 1 / share of the peer's
 SHARE_D = 6
 GROWTH, GROWTH_FROM, GROWTH_TO = 16.0, 500, 2000
 JUMP = 3.0
 FLOORS, FLOOR_AT = 20.0, (2000, 6)
-SQUARES, FREE_MEGABYTES = 4, 100.0  # cache: so many n^2 doubles, and so much beside
+SQUARES, FREE_MEGABYTES = 4, 100.0  # limit of memory: SQUARES * n^2 doubles, plus FREE_MEGABYTES
 IMPORT = 1.3
-DEARER = "ratios and verdicts take the dearer of dale's two: as it comes, and held to the global search"
+SLOWER = "ratios and verdicts use the slower of dale's two kinds of proposal: any, and without local steps"
 LABELS = {GLOBAL: "dale, global"}
 
 Known = dict[tuple[str, int, int], Timing]
 
 
 class Verdict(NamedTuple):
-    """Whether something is as it has to be.
+    """A claim with its limit and the measurement.
 
     Attributes:
-        claim: What has to be.
-        measured: The number that must not be above the limit; None if it is not known.
+        claim: The claim.
+        measured: The measured number, which must not exceed the limit; None if it was not measured.
         limit: The limit.
         shown: The measured number with its unit.
     """
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
 
 
 def speed_table(timings: Sequence[Timing]) -> Table:
-    """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and cache."""
+    """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and memory."""
     known = _known(timings)
     peers = [p for p in PEERS if any(t.contender == p for t in timings)]
     header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "/ floor", "MB"]
@@ -62,8 +62,8 @@ def speed_table(timings: Sequence[Timing]) -> Table:
         header += [f"{label(peer)}, ms", "/ dale", "MB"]
     rows = []
     for d, n in dict.fromkeys((t.d, t.n) for t in timings):
-        floor, ours = known.get((FLOOR, n, d)), _dearer(known, n, d)
-        row = [str(d), str(n), _milliseconds(floor, spread=False)]
+        floor, ours = known.get((FLOOR, n, d)), _slower(known, n, d)
+        row = [str(d), str(n), _milliseconds(floor, with_range=False)]
         row += [_milliseconds(known.get((kind, n, d))) for kind in (DALE, GLOBAL)]
         row += [_ratio(ours, floor), _mb(known, (DALE, GLOBAL), n, d)]
         for peer in peers:
@@ -74,7 +74,7 @@ def speed_table(timings: Sequence[Timing]) -> Table:
 
 
 def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[Verdict]:
-    """Each thing that has to be true of a proposal's cost, with what was measured."""
+    """The claims about the cost of a proposal, with the measurements."""
     known = _known(timings)
     return [
         *(_share(known, peer, share) for peer, share in SHARES.items()),
@@ -96,27 +96,27 @@ def speed_figure(timings: Sequence[Timing]) -> Figure:
         for name in contenders:
             points = sorted((t.n, t.seconds) for t in timings if t.contender == name and t.d == d)
             if points:
-                style = {"color": "#777777", "linestyle": ":"} if name == FLOOR else look(name, contenders)
+                style = {"color": "#777777", "linestyle": ":"} if name == FLOOR else line_style(name, contenders)
                 style |= {"marker": "o", "markersize": 3.5, "linewidth": 1.6, "label": LABELS.get(name, label(name))}
                 ax.loglog(*zip(*points, strict=True), **style)
         ax.set_title(f"d = {d}", fontsize=TITLE)
         ax.set_xlabel("observations", fontsize=LABEL)
-        name_numbers(ax.xaxis, [t.n for t in timings if t.d == d])
+        set_log_ticks(ax.xaxis, [t.n for t in timings if t.d == d])
         style_axes(ax)
-    panels[0].set_ylabel("processor seconds of a proposal", fontsize=LABEL)
+    panels[0].set_ylabel("CPU seconds of a proposal", fontsize=LABEL)
     legend_below(figure, panels, columns=max(2, 2 * len(dimensions)))
     return figure
 
 
-def write_figure(timings: Sequence[Timing], folder: Path) -> list[Path]:
-    """Write the picture as PNG and SVG."""
+def write_figure(timings: Sequence[Timing], directory: Path) -> list[Path]:
+    """Write the plot as PNG and SVG."""
     figure = speed_figure(timings)
-    return [save(figure, folder / f"speed.{kind}") for kind in ("png", "svg")]
+    return [save(figure, directory / f"speed.{kind}") for kind in ("png", "svg")]
 
 
 def _share(known: Known, peer: str, share: int) -> Verdict:
     claim = f"n = 100, d = {SHARE_D}: at most 1/{share} of {label(peer)}"
-    ours = [_dearer(known, n, SHARE_D) for n in AROUND_100]
+    ours = [_slower(known, n, SHARE_D) for n in AROUND_100]
     theirs = [known.get((peer, n, SHARE_D)) for n in AROUND_100]
     if None in ours or None in theirs:
         return Verdict(claim, None, 1 / share)
@@ -125,10 +125,10 @@ def _share(known: Known, peer: str, share: int) -> Verdict:
 
 
 def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdict:
-    """How much longer a proposal takes at the larger n, in the dimension where that is most."""
+    """Ratio of the cost at the larger n to that at n, in the dimension where it is largest."""
     ratios = {}
     for d in dict.fromkeys(d for _, _, d in known):
-        before, after = _dearer(known, n, d), _dearer(known, larger, d)
+        before, after = _slower(known, n, d), _slower(known, larger, d)
         if before and after:
             ratios[d] = after.seconds / before.seconds
     if not ratios:
@@ -140,7 +140,7 @@ def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdic
 def _above_floor(known: Known) -> Verdict:
     n, d = FLOOR_AT
     claim = f"n = {n}, d = {d}: within {FLOORS:g} times the floor"
-    ours, floor = _dearer(known, n, d), known.get((FLOOR, n, d))
+    ours, floor = _slower(known, n, d), known.get((FLOOR, n, d))
     if ours is None or floor is None:
         return Verdict(claim, None, FLOORS)
     ratio = ours.seconds / floor.seconds
@@ -150,13 +150,13 @@ def _above_floor(known: Known) -> Verdict:
 def _memory(known: Known) -> Verdict:
     n, d = FLOOR_AT
     limit = SQUARES * n**2 * 8 / 1e6 + FREE_MEGABYTES
-    claim = f"n = {n}, d = {d}: cache within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
+    claim = f"n = {n}, d = {d}: memory within {SQUARES} n^2 doubles and {FREE_MEGABYTES:g} MB, that is {limit:g} MB"
     ours = _megabytes(known, (DALE, GLOBAL), n, d)
     return Verdict(claim, ours, limit, "" if ours is None else f"{ours:.0f} MB")
 
 
 def _import(imports: Sequence[Timing]) -> Verdict:
-    """By the best of all repetitions: an import is the same every time, and what comes on top is the machine."""
+    """The minimum of all repetitions, because an import always does the same work."""
     claim = f"import dale: within {IMPORT:g} times that of numpy, scipy.optimize and scipy.linalg"
     best = {t.contender: min(t.cpu) for t in imports}
     if not best.keys() >= IMPORTS.keys():
@@ -169,22 +169,22 @@ def _known(timings: Sequence[Timing]) -> Known:
     return {t.key: t for t in timings}
 
 
-def _dearer(known: Known, n: int, d: int) -> Timing | None:
-    """Of dale's two."""
+def _slower(known: Known, n: int, d: int) -> Timing | None:
+    """The slower of dale's two kinds of proposal."""
     ours = [known[kind, n, d] for kind in (DALE, GLOBAL) if (kind, n, d) in known]
     return max(ours, key=lambda t: t.seconds, default=None)
 
 
 def _megabytes(known: Known, contenders: Sequence[str], n: int, d: int) -> float | None:
-    """The most that any of them took."""
+    """The largest memory of several contenders."""
     timings = [known[c, n, d] for c in contenders if (c, n, d) in known]
     return max((t.megabytes for t in timings if t.megabytes is not None), default=None)
 
 
-def _milliseconds(timing: Timing | None, *, spread: bool = True) -> str:
+def _milliseconds(timing: Timing | None, *, with_range: bool = True) -> str:
     if timing is None:
         return "-"
-    ends = f" ({_digits(1e3 * min(timing.cpu))}-{_digits(1e3 * max(timing.cpu))})" if spread else ""
+    ends = f" ({_digits(1e3 * min(timing.cpu))}-{_digits(1e3 * max(timing.cpu))})" if with_range else ""
     return _digits(1e3 * timing.seconds) + ends
 
 
@@ -198,5 +198,5 @@ def _mb(known: Known, contenders: Sequence[str], n: int, d: int) -> str:
 
 
 def _digits(number: float) -> str:
-    """Three digits, and no power of ten where it can be had without."""
+    """Three digits, without an exponent if possible."""
     return f"{number:.3g}" if number < 1000 else f"{number:.0f}"

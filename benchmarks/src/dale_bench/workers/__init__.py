@@ -1,10 +1,10 @@
-"""``dale bench workers``: real evaluations that sleep, and how long workers wait between them.
+"""``dale bench workers``: how long workers are idle between evaluations in real runs.
 
-objective   evaluations that take their time and note when they began and ended
-methods     the floor, a method that thinks of nothing; and any method, with what its proposals took
-waiting     the arithmetic of begins and ends
-ways        who evaluates: threads, a process for each evaluation, Dask
-replay      proposals over the history of a run once more, with nothing pending and with something
-run         runs of ``dale.minimize``, what they come to, and what is on disk already
+objective   evaluations that sleep and record when they started and ended
+methods     random points, the baseline; and a wrapper that times the proposals of a method
+idle_time   idle times and delays from starts and ends
+backends    threads, a process for each evaluation, Dask
+replay      proposals along the history of a run again, with and without pending trials
+run         runs of ``dale.minimize`` and their outcomes; runs on disk are not repeated
 report      tables
 """

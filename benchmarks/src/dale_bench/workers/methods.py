@@ -1,4 +1,4 @@
-"""The floor, a method that thinks of nothing; and any method, with what its proposals took."""
+"""Random points, the baseline without computation; and a wrapper that times the proposals of a method."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dale.history.snapshot import Snapshot
 from dale.methods.base import Capabilities, Method, Proposal
 
 
-class Thought(NamedTuple):
-    """What a proposal took, on the wall and of the processor in its thread, in seconds; and where its point is from."""
+class ProposalTime(NamedTuple):
+    """Seconds of a proposal, wall time and CPU time of its thread, and the source of its point."""
 
     wall: float
     cpu: float
@@ -23,7 +23,7 @@ class Thought(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomPoints:
-    """Points drawn evenly from the cube: what workers wait with it is due to everything but thinking."""
+    """Uniform random points. With this method, idle time of workers is overhead and not computation."""
 
     name: ClassVar[str] = "random"
     revision: ClassVar[int] = 1
@@ -34,17 +34,17 @@ class RandomPoints:
         return {}
 
     def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
-        """A random point."""
+        """A uniform random point."""
         point = rng("global").random(snapshot.history.dimension)
         return Proposal(point, Reason(Source.SPACE_FILLING))
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A method, with a list of what its proposals took."""
+    """A method with a list of the times of its proposals."""
 
     method: Method
-    thoughts: list[Thought] = field(default_factory=list, repr=False)
+    times: list[ProposalTime] = field(default_factory=list, repr=False)
 
     @property
     def name(self) -> str:
@@ -66,8 +66,8 @@ class Timed:
         return self.method.changed_settings()
 
     def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
-        """What the method proposes."""
+        """The proposal of the method, timed."""
         wall, cpu = time.perf_counter(), time.thread_time()
         proposal = self.method.propose(snapshot, rng)
-        self.thoughts.append(Thought(time.perf_counter() - wall, time.thread_time() - cpu, proposal.reason.source))
+        self.times.append(ProposalTime(time.perf_counter() - wall, time.thread_time() - cpu, proposal.reason.source))
         return proposal

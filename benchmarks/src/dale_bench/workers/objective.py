@@ -1,4 +1,4 @@
-"""Evaluations that take their time and note when they began and ended."""
+"""Evaluations that sleep, and record when they started and ended."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from time import monotonic, sleep
 from dale._arrays import Vector
 from dale_bench.functions import Function
 from dale_bench.functions.function import Noise
-from dale_bench.workers.waiting import Span
+from dale_bench.workers.idle_time import Span
 
 
 @dataclass(frozen=True, eq=False)
 class Sleeper:
-    """A test function that takes a log-normal time, the same at the same point wherever it is evaluated.
+    """A test function that takes a log-normal time, which depends only on the point.
 
-    Every evaluation appends a line to the diary, by one write, which the system keeps whole among those of other
-    threads and processes. The clock is one that all processes of a machine share.
+    Every evaluation appends a line to the log by a single write, so that lines of several threads and processes do not
+    mix. All processes of a machine share the clock.
 
     Attributes:
-        function: What it returns the values of.
-        seconds: The median of the times.
+        function: The test function.
+        seconds: Median of the times.
         sigma: Standard deviation of their logarithms.
-        diary: The file.
+        log: The file of starts and ends.
     """
 
     function: Function
     seconds: float
     sigma: float
-    diary: str
+    log: str
 
     def __call__(self, x: Vector) -> float:
-        """Evaluate, sleep for the rest of the time, and note it."""
-        begin = monotonic()
+        """Evaluate, sleep for the rest of the time, and record start and end."""
+        start = monotonic()
         value = self.function.fun(x)
         lasts = self.seconds * math.exp(self.sigma * Noise(self.function.seed, "seconds").draw(x))
-        sleep(max(begin + lasts - monotonic(), 0.0))
-        line = f"{begin!r} {monotonic()!r}\n".encode()
-        file = os.open(self.diary, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        sleep(max(start + lasts - monotonic(), 0.0))
+        line = f"{start!r} {monotonic()!r}\n".encode()
+        file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, line)
         finally:
@@ -48,8 +48,8 @@ class Sleeper:
         return float(value)
 
 
-def spans(diary: Path) -> list[Span]:
-    """When each evaluation began and ended, in the order of the begins; none where no diary was begun."""
-    if not diary.exists():
+def spans(log: Path) -> list[Span]:
+    """Starts and ends of the evaluations, in the order of the starts; none if the file does not exist."""
+    if not log.exists():
         return []
-    return sorted(Span(*map(float, line.split())) for line in diary.read_text(encoding="ascii").splitlines())
+    return sorted(Span(*map(float, line.split())) for line in log.read_text(encoding="ascii").splitlines())

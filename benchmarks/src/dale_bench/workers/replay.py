@@ -1,8 +1,8 @@
-"""Proposals over the history of a run once more, with nothing pending and with something.
+"""Proposals along the history of a run again, with and without pending trials.
 
-At n observations the method sees the first n trials of the run, told; and, where workers are at work, the next ones as
-pending beside them, their values not known. Both ways walk along the run with a cache of their own, as an optimizer
-does, and take turns, so that whatever else the machine does is shared fairly.
+At n observations the method sees the first n trials of the run as completed and, in the parallel variant, the next ones
+as pending. Each variant has its own cache, as an optimizer does. The variants alternate, so that other load on the
+machine affects both alike.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from dale.space.domain import Domain
 
 
 class Pair(NamedTuple):
-    """Seconds of a proposal after the same observations: with nothing pending, and with something."""
+    """Seconds of a proposal after the same observations, without and with pending trials."""
 
     serial: float
     parallel: float
 
 
-class Walk:
-    """A method on its way along the trials of a run, with so many pending."""
+class Replay:
+    """The replay of a run by a method, with a given number of pending trials."""
 
     def __init__(self, method: Method, trials: Sequence[Trial], pending: int, seed: int) -> None:
-        self._method, self._trials, self._ahead, self._seed = method, trials, pending, seed
+        self._method, self._trials, self._n_pending, self._seed = method, trials, pending, seed
         dimension = len(trials[0].unit_x)
         self._domain, self._cache = Domain.unit(dimension), Cache()
         self._history = History.of(map(_pending, trials[:pending]), dimension)
 
     def step(self, n: int, clock: Callable[[], float]) -> tuple[float, Source]:
-        """Tell observation number n, from 1 up, and propose: what that took, and where the point is from."""
-        if self._ahead:
-            self._history = self._history.with_trials([_pending(self._trials[n - 1 + self._ahead])])
+        """Record observation number n (from 1) and propose; return the seconds and the source of the point."""
+        if self._n_pending:
+            self._history = self._history.with_trials([_pending(self._trials[n - 1 + self._n_pending])])
         self._history = self._history.with_trials([self._trials[n - 1]])
         snapshot = Snapshot(self._history, self._domain, self._cache)
         begun = clock()
@@ -55,22 +55,22 @@ def replay(
     pending: int,
     clock: Callable[[], float] = time.process_time,
 ) -> list[Pair]:
-    """What proposals take at each number of observations, but for the opening, in which nothing is thought.
+    """Times of proposals at each number of observations, without the initial design.
 
     Args:
-        method: Whose.
-        trials: Of a run, in the order of their ids, all told.
-        seed: Of the run.
-        pending: How many are pending where workers are at work.
-        clock: What proposals are timed by.
+        method: The method.
+        trials: The trials of a run in the order of their ids, all complete.
+        seed: The seed of the run.
+        pending: The number of pending trials in the parallel variant.
+        clock: The clock of the times.
     """
-    alone, among_others = (Walk(method, trials, ahead, seed) for ahead in (0, pending))
+    sequential, parallel = (Replay(method, trials, ahead, seed) for ahead in (0, pending))
     pairs = []
     for n in range(1, len(trials) - pending + 1):
-        serial, source = alone.step(n, clock)
-        parallel, other_source = among_others.step(n, clock)
+        serial_time, source = sequential.step(n, clock)
+        parallel_time, other_source = parallel.step(n, clock)
         if Source.INITIAL_DESIGN not in (source, other_source):
-            pairs.append(Pair(serial, parallel))
+            pairs.append(Pair(serial_time, parallel_time))
     return pairs
 
 

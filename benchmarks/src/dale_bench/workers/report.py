@@ -1,4 +1,4 @@
-"""Outcomes as tables."""
+"""Tables of outcomes."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from dale_bench.workers.run import DEFAULT, Outcome
 LABELS = {DEFAULT: "dale", "random": "random points"}
 
 
-def waiting_table(outcomes: Sequence[Outcome]) -> Table:
-    """One row for each kind of run: medians over the seeds, and of the share that workers wait the worst, too."""
-    header = ["seconds", "evaluated in", "store", "method", "d", "waiting", "worst", "evaluations/s", "of ideal"]
-    header += ["hand-over, ms", "proposal, ms", "thinking", "runs"]
+def idle_table(outcomes: Sequence[Outcome]) -> Table:
+    """One row for each kind of run: medians over the seeds, and the largest idle share."""
+    header = ["seconds", "evaluated in", "store", "method", "d", "idle", "worst", "evaluations/s", "of ideal"]
+    header += ["dispatch delay, ms", "proposal, ms", "proposing", "runs"]
     return header, [
-        _row(group) for group in _grouped(outcomes, lambda o: (o.seconds, o.way, o.store, o.method, o.dimension))
+        _row(group) for group in _grouped(outcomes, lambda o: (o.seconds, o.backend, o.store, o.method, o.dimension))
     ]
 
 
 def replay_table(outcomes: Sequence[Outcome]) -> Table:
-    """One row for each kind of history: a proposal in the run, replayed alone, and replayed with others pending."""
-    header = ["d", "evaluations", "in the run, ms", "nothing pending, ms", "others pending, ms", "ratio"]
+    """One row for each kind of history: a proposal in the run, and replayed without and with pending trials."""
+    header = ["d", "evaluations", "in the run, ms", "none pending, ms", "others pending, ms", "ratio"]
     header += ["worst", "runs"]
     replayed = [o for o in outcomes if o.ratio is not None]
     return header, [_replay_row(group) for group in _grouped(replayed, lambda o: (o.dimension, o.evaluations))]
 
 
 def remarks(outcomes: Sequence[Outcome], absent: Mapping[str, Sequence[str]]) -> list[str]:
-    """What was not measured, and what else the machine did."""
+    """Definitions, the load of the machine, and what was not measured."""
     loads = [o.load for o in outcomes if o.load is not None]
-    load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else "not known"
+    load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else "unknown"
     return [
-        "medians over the runs; waiting: of the workers' time from the first begin to the last",
-        "hand-over: from the end of an evaluation to the begin of the one in its place",
-        "thinking: the time of all proposals, as a share of the run's: near 100 % it is what all wait for",
+        "medians over the runs; idle: share of the workers' time from the first to the last start",
+        "dispatch delay: from the end of an evaluation to the start of its replacement",
+        "proposing: share of the run's time that proposals take; near 100 %, all workers wait for proposals",
         f"load average before the runs: {load}, on {os.cpu_count()} processors",
-        *(f"not measured: {way}, for there is no {' and no '.join(modules)}" for way, modules in absent.items()),
+        *(f"not measured: {backend} (not installed: {', '.join(modules)})" for backend, modules in absent.items()),
     ]
 
 
 REPLAY_REMARKS = (
-    "seconds of the processor, medians; the opening left out; pending: one for each other worker",
-    "ratio: all seconds with others pending, by all without: the median over the runs ± bootstrap error, and the worst",
+    "median CPU time, initial design excluded; pending: one trial for each other worker",
+    "ratio: total CPU time with pending trials divided by that without: median over the runs ± bootstrap error, worst",
 )
 
 
 def _grouped(outcomes: Sequence[Outcome], key: Callable[[Outcome], tuple[object, ...]]) -> list[list[Outcome]]:
-    """Those with the same key together, in the order in which keys first come."""
+    """Groups of outcomes with the same key, in the order of first appearance."""
     order = list(dict.fromkeys(map(key, outcomes)))
     return [list(group) for _, group in groupby(sorted(outcomes, key=lambda o: order.index(key(o))), key)]
 
@@ -61,17 +61,17 @@ def _row(group: Sequence[Outcome]) -> list[str]:
     first = group[0]
     return [
         f"{first.seconds:g}",
-        first.way,
+        first.backend,
         "yes" if first.store else "no",
         LABELS[first.method],
         str(first.dimension),
-        f"{_median(group, 'waiting'):.1%}",
-        f"{max(o.waiting for o in group):.1%}",
+        f"{_median(group, 'idle'):.1%}",
+        f"{max(o.idle for o in group):.1%}",
         f"{_median(group, 'rate'):.3g}",
         f"{np.median([o.rate / o.ideal for o in group]):.1%}",
-        _milliseconds(group, "handover"),
+        _milliseconds(group, "dispatch_delay"),
         _milliseconds(group, "proposal"),
-        f"{_median(group, 'thinking'):.1%}",
+        f"{_median(group, 'proposing'):.1%}",
         str(len(group)),
     ]
 
@@ -91,7 +91,7 @@ def _replay_row(group: Sequence[Outcome]) -> list[str]:
 
 
 def _milliseconds(group: Sequence[Outcome], name: str) -> str:
-    """The median, and what 95 % stay within."""
+    """The median and the 95 % quantile."""
     return f"{1e3 * _median(group, name):.3g} (95 %: {1e3 * _median(group, f'{name}_95'):.3g})"
 
 

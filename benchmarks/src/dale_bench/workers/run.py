@@ -1,4 +1,4 @@
-"""Runs of ``dale.minimize`` with evaluations that sleep, and what they come to."""
+"""Runs of ``dale.minimize`` with evaluations that sleep, and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dale.history.reason import Source
 from dale.methods.base import Method
 from dale.minimize import minimize
 from dale.progress import Progress
-from dale_bench.alone import alone
-from dale_bench.lines import append, read
+from dale_bench.fresh_process import in_fresh_process
+from dale_bench.jsonl import append, read
 from dale_bench.speed.observations import objective
+from dale_bench.workers.backends import BACKENDS, THREADS
+from dale_bench.workers.idle_time import Span, dispatch_delays, ideal_makespan, idle_share, makespan
 from dale_bench.workers.methods import RandomPoints, Timed
 from dale_bench.workers.objective import Sleeper, spans
 from dale_bench.workers.replay import replay
-from dale_bench.workers.waiting import Span, handovers, ideal_makespan, makespan, share_waiting
-from dale_bench.workers.ways import THREADS, WAYS
 
-DEFAULT, FLOOR = "default", "random"
-METHODS: dict[str, Callable[[], Method]] = {DEFAULT: methods.default, FLOOR: RandomPoints}
+DEFAULT, BASELINE = "default", "random"
+METHODS: dict[str, Callable[[], Method]] = {DEFAULT: methods.default, BASELINE: RandomPoints}
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class Case:
     """One run.
 
     Attributes:
-        seconds: Median of the times that evaluations take.
-        way: Who evaluates, a key of `WAYS`.
-        store: Whether the run is kept in a store.
-        seed: Of the function, of the times and of the method.
+        seconds: Median time of an evaluation.
+        backend: A key of `BACKENDS`.
+        store: Whether the run has a store.
+        seed: Seed of the function, of the times and of the method.
         method: A key of `METHODS`.
-        dimension: Of the function.
+        dimension: Dimension of the function.
         evaluations: The budget.
-        workers: How many evaluate at once.
-        sigma: Standard deviation of the logarithms of the times.
+        workers: The number of workers.
+        sigma: Standard deviation of the logarithm of the times.
     """
 
     seconds: float
-    way: str
+    backend: str
     store: bool
     seed: int
     method: str
@@ -57,42 +57,42 @@ class Case:
     sigma: float
 
     @property
-    def place(self) -> tuple[Any, ...]:
-        """What runs have in common that are made one after the other in one process."""
-        return self.seconds, self.way, self.store, self.seed
+    def group(self) -> tuple[Any, ...]:
+        """Runs with the same group are made in sequence in one process."""
+        return self.seconds, self.backend, self.store, self.seed
 
 
 @dataclass(frozen=True)
 class Outcome(Case):
-    """What it came to.
+    """The outcome of a run.
 
     Attributes:
-        waiting: Share of the workers' time that they waited (`share_waiting`).
-        rate: Evaluations in a second, from the first begin to the last end.
-        ideal: The same if nobody ever waited.
-        handover: Median of the seconds from the end of an evaluation to the begin of the one in its place.
-        handover_95: What 95 % of them stay within.
-        proposal: Median seconds of a proposal on the wall, but for those of the opening.
-        proposal_95: What 95 % of them stay within.
-        proposal_cpu: Median seconds of the processor.
-        thinking: Seconds of all proposals, as a share of the time from the first begin to the last end.
-        serial: Replayed with nothing pending, the median seconds of the processor; None where it was not.
-        serial_95: What 95 % stay within.
-        parallel: Replayed with one pending for each other worker.
-        parallel_95: What 95 % stay within.
-        ratio: All seconds of the latter, divided by all of the former.
-        load: The machine's load average before the run; None where the system does not tell.
+        idle: Share of the workers' time in which they were idle (`idle_share`).
+        rate: Evaluations per second, from the first start to the last end.
+        ideal: The same without idle time.
+        dispatch_delay: Median seconds from the end of an evaluation to the start of its replacement.
+        dispatch_delay_95: Its 95 % quantile.
+        proposal: Median wall seconds of a proposal, initial design excluded.
+        proposal_95: Its 95 % quantile.
+        proposal_cpu: Median CPU seconds of a proposal.
+        proposing: Seconds of all proposals as a share of the time from the first start to the last end.
+        serial: Median CPU seconds of a proposal, replayed without pending trials; None if not replayed.
+        serial_95: Its 95 % quantile.
+        parallel: The same with one pending trial for each other worker.
+        parallel_95: Its 95 % quantile.
+        ratio: Total seconds of the latter divided by those of the former.
+        load: Load average of the machine before the run; None if the system does not provide it.
     """
 
-    waiting: float
+    idle: float
     rate: float
     ideal: float
-    handover: float
-    handover_95: float
+    dispatch_delay: float
+    dispatch_delay_95: float
     proposal: float
     proposal_95: float
     proposal_cpu: float
-    thinking: float
+    proposing: float
     serial: float | None
     serial_95: float | None
     parallel: float | None
@@ -102,97 +102,105 @@ class Outcome(Case):
 
     @property
     def case(self) -> Case:
-        """What it is the outcome of."""
+        """The case of this outcome."""
         return Case(*(getattr(self, field.name) for field in fields(Case)))
 
 
 def cases(
-    runs: Sequence[tuple[float, int, int]], ways: Sequence[str], dimensions: Sequence[int], workers: int, sigma: float
+    runs: Sequence[tuple[float, int, int]],
+    backends: Sequence[str],
+    dimensions: Sequence[int],
+    workers: int,
+    sigma: float,
 ) -> list[Case]:
-    """All runs, so that those with the first seeds are complete before the next begin.
+    """All runs, in the order of their seeds.
 
-    The floor, which does not depend on the dimension, runs beside the others in the highest one.
+    The baseline does not depend on the dimension and runs only in the highest one.
 
     Args:
-        runs: (seconds of an evaluation, evaluations of a run, number of seeds).
-        ways: Who evaluates.
-        dimensions: Of the function.
-        workers: How many evaluate at once.
-        sigma: Standard deviation of the logarithms of the times.
+        runs: Tuples (seconds of an evaluation, evaluations of a run, number of seeds).
+        backends: Keys of `BACKENDS`.
+        dimensions: Dimensions of the function.
+        workers: The number of workers.
+        sigma: Standard deviation of the logarithm of the times.
     """
-    kinds = [*((DEFAULT, d) for d in dimensions), (FLOOR, max(dimensions))]
+    kinds = [*((DEFAULT, d) for d in dimensions), (BASELINE, max(dimensions))]
     return [
-        Case(seconds, way, store, seed, method, d, evaluations, workers, sigma)
+        Case(seconds, backend, store, seed, method, d, evaluations, workers, sigma)
         for seed in range(max(seeds for *_, seeds in runs))
         for seconds, evaluations, seeds in runs
         if seed < seeds
-        for way in ways
+        for backend in backends
         for store in (False, True)
         for method, d in kinds
     ]
 
 
-def outcomes(wanted: Sequence[Case], folder: Path) -> list[Outcome]:
-    """Run cases of one place, one after the other; meant for a process of its own.
+def outcomes(wanted: Sequence[Case], directory: Path) -> list[Outcome]:
+    """Run the cases of one group in sequence; meant to be called in a new process.
 
     Args:
         wanted: The cases.
-        folder: On the disk where stores are to be.
+        directory: A directory on the disk that is to hold the stores.
     """
-    with WAYS[wanted[0].way](wanted[0].workers) as arguments, TemporaryDirectory(dir=folder) as scratch:
+    with BACKENDS[wanted[0].backend](wanted[0].workers) as arguments, TemporaryDirectory(dir=directory) as scratch:
         return [_outcome(case, arguments, Path(scratch) / str(i)) for i, case in enumerate(wanted)]
 
 
-def _outcome(case: Case, arguments: dict[str, Any], folder: Path) -> Outcome:
-    folder.mkdir()
+def _outcome(case: Case, arguments: dict[str, Any], directory: Path) -> Outcome:
+    directory.mkdir()
     function = objective(case.dimension, case.seed)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None  # there is none on Windows
-    diary, method = folder / "diary", Timed(METHODS[case.method]())
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None  # not available on Windows
+    log, method = directory / "log", Timed(METHODS[case.method]())
     result = minimize(
-        Sleeper(function, case.seconds, case.sigma, str(diary)),
+        Sleeper(function, case.seconds, case.sigma, str(log)),
         function.bounds,
         budget=case.evaluations,
         seed=case.seed,
         method=method,
         progress=False,
-        store=folder / "run.db" if case.store else None,
+        store=directory / "run.db" if case.store else None,
         **arguments,
     )
-    noted = spans(diary)
-    if len(noted) != case.evaluations:
+    recorded = spans(log)
+    if len(recorded) != case.evaluations:
         raise RuntimeError(
-            f"{case} was to note {case.evaluations} evaluations; it noted {len(noted)}: {result.message}"
+            f"expected {case.evaluations} recorded evaluations in {case}, got {len(recorded)}: {result.message}"
         )
     pairs = replay(method.method, result.history, case.seed, case.workers - 1) if _is_replayed(case) else []
     return Outcome(
-        **asdict(case), **_watched(noted, case.workers), **_thought(method, noted), **_replayed(pairs), load=load
+        **asdict(case),
+        **_idle_times(recorded, case.workers),
+        **_proposal_times(method, recorded),
+        **_replayed(pairs),
+        load=load,
     )
 
 
 def _is_replayed(case: Case) -> bool:
-    """One way is enough: the method does not see who evaluates."""
-    return case.method == DEFAULT and case.way == THREADS and not case.store
+    """One backend is enough, because proposals do not depend on it."""
+    return case.method == DEFAULT and case.backend == THREADS and not case.store
 
 
-def _watched(noted: Sequence[Span], workers: int) -> dict[str, Any]:
-    between = handovers(noted, workers) or [0.0]
+def _idle_times(recorded: Sequence[Span], workers: int) -> dict[str, Any]:
+    between = dispatch_delays(recorded, workers) or [0.0]
     return {
-        "waiting": share_waiting(noted, workers),
-        "rate": len(noted) / makespan(noted),
-        "ideal": len(noted) / ideal_makespan(noted, workers),
-        "handover": float(np.median(between)),
-        "handover_95": float(np.quantile(between, 0.95)),
+        "idle": idle_share(recorded, workers),
+        "rate": len(recorded) / makespan(recorded),
+        "ideal": len(recorded) / ideal_makespan(recorded, workers),
+        "dispatch_delay": float(np.median(between)),
+        "dispatch_delay_95": float(np.quantile(between, 0.95)),
     }
 
 
-def _thought(method: Timed, noted: Sequence[Span]) -> dict[str, Any]:
-    all_of_them = method.thoughts
-    late = [thought for thought in all_of_them if thought.source is not Source.INITIAL_DESIGN] or all_of_them
+def _proposal_times(method: Timed, recorded: Sequence[Span]) -> dict[str, Any]:
+    times = method.times
+    late = [t for t in times if t.source is not Source.INITIAL_DESIGN] or times
     return {
         "proposal": float(np.median([t.wall for t in late])),
         "proposal_95": float(np.quantile([t.wall for t in late], 0.95)),
         "proposal_cpu": float(np.median([t.cpu for t in late])),
-        "thinking": sum(t.wall for t in all_of_them) / makespan(noted),
+        "proposing": sum(t.wall for t in times) / makespan(recorded),
     }
 
 
@@ -213,26 +221,26 @@ def run_missing(
     wanted: Sequence[Case],
     path: Path,
     *,
-    again: bool = False,
-    run: Callable[..., list[Outcome]] = alone,
+    rerun: bool = False,
+    run: Callable[..., list[Outcome]] = in_fresh_process,
     progress: bool | None = None,
 ) -> list[Outcome]:
-    """Run what is missing in the file, append each as it comes, and return the outcomes of all.
+    """Make the runs that are missing in the file, append each outcome, and return the outcomes of all.
 
     Args:
-        wanted: The runs.
-        path: The file; stores are beside it while they are needed.
-        again: Whether what is in the file is run anew, too; the last one counts.
-        run: How those of one place are made: in a process of their own.
-        progress: Whether to show a line of progress; None: if standard error is a terminal.
+        wanted: The requested runs.
+        path: The file. Temporary stores are in the same directory.
+        rerun: Whether to repeat the runs that are in the file; the last outcome counts.
+        run: How a group of runs is made: in a new process.
+        progress: Whether to show a progress bar; None shows it if standard error is a terminal.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = {} if again else {found.case: found for found in read(path, Outcome)}
+    known = {} if rerun else {found.case: found for found in read(path, Outcome)}
     left = [case for case in wanted if case not in known]
     with Progress(max(len(left), 1), progress) as line:
         done = 0
-        for (seconds, way, store, _), group in groupby(left, lambda case: case.place):
-            line.write(done, f"{seconds:g} s, {way}{', with a store' if store else ''}")
+        for (seconds, backend, store, _), group in groupby(left, lambda case: case.group):
+            line.write(done, f"{seconds:g} s, {backend}{', with a store' if store else ''}")
             for outcome in run(outcomes, list(group), path.parent):
                 known[outcome.case] = outcome
                 append(path, outcome)

@@ -1,4 +1,4 @@
-"""Who evaluates: threads, a process for each evaluation, Dask."""
+"""Backends that evaluate: threads, a process for each evaluation, Dask."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from importlib import import_module
 from typing import Any
 
 THREADS, PROCESSES, DASK = "threads", "processes", "dask"
-OBJECTIVE = "dale_bench.workers.objective"  # what workers have to import
+OBJECTIVE = "dale_bench.workers.objective"  # the module that workers import
 NEEDED = {THREADS: (), PROCESSES: (), DASK: ("dask.distributed", "dale.integrations.dask")}
-DASK_PROCESSES = 2  # the workers are threads in as many processes: evaluations only sleep
+DASK_PROCESSES = 2  # the workers are threads of these processes, because evaluations only sleep
 
 
 @contextmanager
 def in_threads(workers: int) -> Iterator[dict[str, Any]]:
-    """An executor of the standard library."""
+    """A thread pool of the standard library."""
     with ThreadPoolExecutor(workers) as executor:
         yield {"executor": executor}
 
 
 @contextmanager
 def in_processes(workers: int) -> Iterator[dict[str, Any]]:
-    """A fresh process for each evaluation; their server imports the objective once, as docs/parallel.md advises."""
+    """A new process for each evaluation. The forkserver imports the objective once, as docs/parallel.md recommends."""
     multiprocessing.set_forkserver_preload(["__main__", OBJECTIVE])
     yield {"n_parallel": workers}
 
 
 @contextmanager
 def in_dask(workers: int) -> Iterator[dict[str, Any]]:
-    """A cluster of Dask on this machine, whose workers have imported the objective before."""
+    """A Dask cluster on this machine. Its workers import the objective before the run."""
     distributed, ours = (import_module(name) for name in NEEDED[DASK])
     processes = min(DASK_PROCESSES, workers)
     with (
@@ -44,19 +44,19 @@ def in_dask(workers: int) -> Iterator[dict[str, Any]]:
         yield {"executor": ours.executor(client), "n_parallel": workers}
 
 
-WAYS: dict[str, Callable[[int], AbstractContextManager[dict[str, Any]]]] = {
+BACKENDS: dict[str, Callable[[int], AbstractContextManager[dict[str, Any]]]] = {
     THREADS: in_threads,
     PROCESSES: in_processes,
     DASK: in_dask,
 }
 
 
-def missing(way: str) -> list[str]:
-    """The modules that a way needs and that are not there."""
-    return [name for name in NEEDED[way] if not _is_there(name)]
+def missing(backend: str) -> list[str]:
+    """The modules that a backend needs and that are not installed."""
+    return [name for name in NEEDED[backend] if not _is_installed(name)]
 
 
-def _is_there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         import_module(name)
     except ModuleNotFoundError:

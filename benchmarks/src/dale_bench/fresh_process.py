@@ -1,4 +1,4 @@
-"""Measurements in a process of their own: no memory of others in it, and one thread for linear algebra."""
+"""Measurements in a new process: without the memory of other measurements, and with one BLAS thread."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dale_bench.runner import BLAS_VARIABLES
 T = TypeVar("T")
 
 
-def alone(function: Callable[..., T], *args: Any) -> T:
-    """What a function of a module returns in a fresh process with one thread; what it raises is raised here."""
-    with one_thread(), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+def in_fresh_process(function: Callable[..., T], *args: Any) -> T:
+    """Call a module-level function in a new process with one BLAS thread; return its result or raise its exception."""
+    with one_blas_thread(), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *args).result()
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Processes that start within get one thread for linear algebra: it reads the variables when it is loaded."""
+def one_blas_thread() -> Iterator[None]:
+    """Give processes that start inside the context one BLAS thread. BLAS reads these variables when it is loaded."""
     before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
     os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))
     try:

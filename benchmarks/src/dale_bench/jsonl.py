@@ -1,4 +1,4 @@
-"""Measurements on disk: a dataclass a line, as JSON, appended and never rewritten."""
+"""Measurements on disk: one JSON line for each dataclass instance, appended and never rewritten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def append(path: Path, measurement: DataclassInstance) -> None:
-    """Add a line. It is on disk when this returns; a line torn by a crash before is closed first."""
+    """Append a line. It is on disk when this returns. A line that a crash left incomplete is terminated first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         if file.tell():
@@ -29,16 +29,16 @@ def append(path: Path, measurement: DataclassInstance) -> None:
 
 
 def read(path: Path, make: Callable[..., T]) -> list[T]:
-    """All whole lines of a file, made into what they were; none if it does not exist."""
+    """All complete lines of a file as dataclass instances; none if the file does not exist."""
     if not path.exists():
         return []
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             found.append(make(**json.loads(line)))
-        except json.JSONDecodeError:  # torn by a crash: that measurement is simply missing
+        except json.JSONDecodeError:  # incomplete because of a crash: that measurement is missing
             continue
         except TypeError as error:
             name = getattr(make, "__name__", "measurement")
-            raise ValueError(f"{path} holds a line that is no {name}: {error}") from None
+            raise ValueError(f"expected lines of {name}, got another one in {path}: {error}") from None
     return found

@@ -1,4 +1,4 @@
-"""What every peer gets: silence, seeded global generators, one thread, and an end; all put back when it is done."""
+"""The environment of a peer: no warnings, seeded global generators, one thread, restarts. It is restored afterwards."""
 
 import warnings
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from dale_bench.contender import Counted
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps a library's warnings out of the benchmark's output; its errors pass."""
+    """Suppress the warnings of a library."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -19,7 +19,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def seeded_numpy(seed: int) -> Iterator[None]:
-    """Seeds numpy's global generator, for libraries that draw from nothing else."""
+    """Seed numpy's global generator, for libraries that use it."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
     try:
@@ -30,7 +30,7 @@ def seeded_numpy(seed: int) -> Iterator[None]:
 
 @contextmanager
 def seeded_torch(seed: int) -> Iterator[None]:
-    """Seeds torch and holds it to one thread, as all contenders are held."""
+    """Seed torch and limit it to one thread, as all contenders."""
     import torch
 
     threads = torch.get_num_threads()
@@ -44,15 +44,17 @@ def seeded_torch(seed: int) -> Iterator[None]:
 
 
 def restarts(objective: Counted) -> Iterator[int]:
-    """0, 1, 2, ...: starts of a solver that stops by itself, until the objective ends it all by raising ``Spent``.
+    """Numbers 0, 1, 2, ... of the starts of a solver, until the objective raises ``Spent``.
 
     Raises:
-        RuntimeError: A start came back without a single evaluation, and so would all that follow.
+        RuntimeError: A start made no evaluation, so the budget would never be spent.
     """
     start = 0
     while True:
         before = len(objective.regrets)
         yield start
         if len(objective.regrets) == before:
-            raise RuntimeError(f"start number {start} ended without an evaluation, so the budget would never be spent")
+            raise RuntimeError(
+                f"expected evaluations in every start, got none in start {start}: the budget would never be spent"
+            )
         start += 1
