@@ -70,7 +70,7 @@ def test_the_code_it_names_exists(page):
 def test_the_guards_see_what_they_guard():
     named = named_tests(PAPER)
     assert len(named) > 80
-    assert ("tests/methods/test_region_identification.py", ("TestVerdicts", "test_region")) in named
+    assert ("tests/methods/test_region_identification.py", ("TestStatus", "test_region")) in named
     assert ("test_the_guards_see_what_they_guard",) in defined_in(Path(__file__))
     assert resolve("dale.models.gaussian_process.GaussianProcess.predict") is dale.models.GaussianProcess.predict
     with pytest.raises(ImportError):

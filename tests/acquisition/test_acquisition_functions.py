@@ -1,4 +1,4 @@
-"""Acquisition functions: against 50 digits, the oracle and their own gradients; every case without std by name."""
+"""Acquisition functions: against 50 digits, the oracle and differences; each case without std by name."""
 
 import math
 
@@ -10,21 +10,35 @@ from hypothesis import strategies as st
 
 import precise
 import reference
-from dale.acquisition.confidence_bound import KAPPA, lower_confidence_bound
+from dale.acquisition.base import Partials
+from dale.acquisition.confidence_bound import LowerConfidenceBound
 from dale.acquisition.expected_improvement import (
     SERIES_BELOW,
-    expected_improvement,
+    ExpectedImprovement,
+    LogExpectedImprovement,
     log_expected_improvement,
     log_expected_improvement_to_second_order,
     log_h,
     log_h_at,
 )
-from dale.acquisition.probability_of_improvement import probability_of_improvement
+from dale.acquisition.probability_of_improvement import ProbabilityOfImprovement
 from dale.methods.length_scale.alpha_ratio import log_alpha_ratio
+from dale.models.base import Prediction
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 
-ALL = [log_expected_improvement, expected_improvement, lower_confidence_bound, probability_of_improvement]
+LOG_EI, EI, LCB, PI = (
+    LogExpectedImprovement(),
+    ExpectedImprovement(),
+    LowerConfidenceBound(),
+    ProbabilityOfImprovement(),
+)
+ALL = [LOG_EI, EI, LCB, PI]
+
+
+def partials(acquisition, mean, std, best):
+    return acquisition.partials(Prediction(mean, std), best)
+
 
 # Dense everywhere, denser around the joints of the formula at -1 and SERIES_BELOW and the zero of log h near 0.9.
 GRID = np.unique(
@@ -83,12 +97,12 @@ def test_log_expected_improvement_against_50_digits():
         exact = mp.log(s) + mp.log(h)
         assert abs(mp.mpf(value[i]) - exact) <= 1e-10 * max(1, abs(exact))
         assert abs(mp.mpf(by_mean[i]) / (-Phi / (s * h)) - 1) <= 1e-9
-        exact_by_spread = mp.npdf(z) / (s * h)  # d(s h(g/s))/ds = phi(g/s)
-        assert abs(mp.mpf(by_std[i]) - exact_by_spread) <= 1e-9 * exact_by_spread + 1e-14 / s
+        exact_by_std = mp.npdf(z) / (s * h)  # d(s h(g/s))/ds = phi(g/s)
+        assert abs(mp.mpf(by_std[i]) - exact_by_std) <= 1e-9 * exact_by_std + 1e-14 / s
 
 
-class TestCurvature:
-    """Log EI to second order: what a climb steps by."""
+class TestSecondOrder:
+    """Log EI with second derivatives, which Newton searches need."""
 
     GRID = np.concatenate(
         [
@@ -115,7 +129,7 @@ class TestCurvature:
                 error = abs(mp.mpf(ours[i, k]) - exact[i])
                 assert error <= (1e-10 if i < 3 else 3e-8) * abs(exact[i]) + 1e-14 / unit, (self.GRID[k], i)
 
-    def test_value_and_slopes_are_those_of_log_expected_improvement(self):
+    def test_value_and_gradient_are_those_of_log_expected_improvement(self):
         std = np.geomspace(1e-5, 1e5, len(self.GRID))
         mean = 0.3 - self.GRID * std
         expected = np.array(log_expected_improvement(mean, std, 0.3))
@@ -128,7 +142,7 @@ class TestCurvature:
     def test_a_concave_function_of_the_mean(self):
         assert np.all(self.flat(0.3 - self.GRID, np.ones_like(self.GRID), 0.3)[3] < 0)
 
-    def test_without_spread(self):
+    def test_without_std(self):
         """A gain of g for certain has the derivatives of log g; where there is none, nothing has a gradient."""
         value, by_mean, by_std, *hessian = self.flat([1.0, 1.75, 2.0, 3.0], np.zeros(4), 2.0).tolist()
         assert value == [0.0, math.log(0.25), -math.inf, -math.inf]
@@ -137,7 +151,7 @@ class TestCurvature:
         assert hessian == [[-1.0, -16.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
 
     @pytest.mark.parametrize("std", [1e-20, 1e-100, 1e-200, 1e-300, 5e-324])
-    def test_no_spread_is_the_limit_of_little(self, std):
+    def test_the_limit_of_a_small_std(self, std):
         certain, little = self.flat([1.75], [0.0], 2.0), self.flat([1.75], [std], 2.0)
         np.testing.assert_allclose(little[[0, 1, 3]], certain[[0, 1, 3]], rtol=1e-12)
 
@@ -151,8 +165,8 @@ class TestCurvature:
         assert not np.any(np.isnan(ours[3]))
         assert ours[3] <= 0
 
-    def test_what_is_no_number_stays_none(self):
-        """Without spoiling its neighbours."""
+    def test_nan_stays_nan(self):
+        """And its neighbours stay as they are."""
         ours = self.flat([math.nan, 0.1, 0.1], [0.5, math.nan, 0.5], 0.3)
         assert np.all(np.isnan(ours[:, :2]))
         np.testing.assert_array_equal(ours[:, 2:], self.flat([0.1], [0.5], 0.3))
@@ -173,13 +187,13 @@ class TestCurvature:
 
 
 @pytest.mark.parametrize("u", [-1e3, -1e10, -1e100, -1e150, -1e200, -math.inf])
-def test_log_expected_improvement_is_finite_however_hopeless(u):
+def test_log_expected_improvement_is_finite_far_out(u):
     value = log_expected_improvement(np.array([-u if math.isfinite(u) else 1e308]), np.array([1.0]), 0.0).value[0]
     assert np.isfinite(value)
     assert value < -1e5
 
 
-def test_log_expected_improvement_falls_with_the_mean_and_rises_with_the_spread():
+def test_log_expected_improvement_falls_with_the_mean_and_rises_with_the_std():
     mean = np.linspace(-5, 300, 2000)
     assert np.all(np.diff(log_expected_improvement(mean, np.ones_like(mean), 0.0).value) < 0)
     std = np.geomspace(1e-3, 10, 2000)
@@ -197,17 +211,18 @@ def test_expected_improvement_equals_the_oracle(states):
     mean, std, best = states
     expected = reference.expected_improvement(mean, std, best)
     seen = (best - mean) / std > -5  # the naive formula has lost its digits below
-    np.testing.assert_allclose(expected_improvement(*states).value[seen], expected[seen], rtol=1e-8)
-    np.testing.assert_allclose(expected_improvement(*states).value, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(EI(Prediction(mean, std), best)[seen], expected[seen], rtol=1e-8)
+    np.testing.assert_allclose(EI(Prediction(mean, std), best), expected, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(log_expected_improvement(*states).value[seen], np.log(expected[seen]), atol=1e-8)
 
 
 def test_bound_and_probability_equal_the_oracle(states):
     mean, std, best = states
-    bound = reference.lower_confidence_bound(mean, std, KAPPA)
-    np.testing.assert_allclose(lower_confidence_bound(*states).value, -bound, rtol=1e-14)
+    for beta in (0.5, 2.0):
+        bound = reference.lower_confidence_bound(mean, std, beta)
+        np.testing.assert_allclose(LowerConfidenceBound(beta)(Prediction(mean, std), best), -bound, rtol=1e-14)
     expected = reference.probability_of_improvement(mean, std, best)
-    np.testing.assert_allclose(probability_of_improvement(*states).value, expected, rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(PI(Prediction(mean, std), best), expected, rtol=1e-13, atol=1e-300)
 
 
 @pytest.mark.parametrize("acquisition", ALL)
@@ -215,51 +230,53 @@ def test_partial_derivatives_against_central_differences(acquisition):
     rng = np.random.default_rng(1)
     std = 10 ** rng.uniform(-1, 1, 500)
     mean = 0.3 - rng.uniform(-6, 6, 500) * std
-    _, by_mean, by_std = acquisition(mean, std, 0.3)
+    _, by_mean, by_std = partials(acquisition, mean, std, 0.3)
     h = 1e-5 * std
-    expected = (acquisition(mean + h, std, 0.3).value - acquisition(mean - h, std, 0.3).value) / (2 * h)
+    above, below = (acquisition(Prediction(mean + sign * h, std), 0.3) for sign in (1, -1))
+    expected = (above - below) / (2 * h)
     np.testing.assert_allclose(by_mean, expected, rtol=1e-5, atol=1e-8)
-    expected = (acquisition(mean, std + h, 0.3).value - acquisition(mean, std - h, 0.3).value) / (2 * h)
+    above, below = (acquisition(Prediction(mean, std + sign * h), 0.3) for sign in (1, -1))
+    expected = (above - below) / (2 * h)
     np.testing.assert_allclose(by_std, expected, rtol=1e-5, atol=1e-8)
 
 
-class TestWithoutSpread:
+class TestWithoutStd:
     """The outcome is certain: a gain, a loss or neither."""
 
     mean, std, best = np.array([1.0, 2.0, 3.0]), np.zeros(3), 2.0
 
     def test_log_expected_improvement(self):
-        value, by_mean, by_std = log_expected_improvement(self.mean, self.std, self.best)
+        value, by_mean, by_std = partials(LOG_EI, self.mean, self.std, self.best)
         assert value.tolist() == [0.0, -math.inf, -math.inf]
         assert by_mean.tolist() == [-1.0, 0.0, 0.0]
         assert by_std.tolist() == [0.0, 0.0, 0.0]
 
     def test_expected_improvement(self):
-        value, by_mean, by_std = expected_improvement(self.mean, self.std, self.best)
+        value, by_mean, by_std = partials(EI, self.mean, self.std, self.best)
         assert value.tolist() == [1.0, 0.0, 0.0]
         assert by_mean.tolist() == [-1.0, 0.0, 0.0]
         assert by_std.tolist() == [0.0, 0.0, 0.0]
         np.testing.assert_array_equal(value, reference.expected_improvement(self.mean, self.std, self.best))
 
     def test_lower_confidence_bound(self):
-        assert lower_confidence_bound(self.mean, self.std, self.best).value.tolist() == [-1.0, -2.0, -3.0]
+        assert LCB(Prediction(self.mean, self.std), self.best).tolist() == [-1.0, -2.0, -3.0]
 
     def test_probability_of_improvement(self):
-        value, by_mean, by_std = probability_of_improvement(self.mean, self.std, self.best)
+        value, by_mean, by_std = partials(PI, self.mean, self.std, self.best)
         assert value.tolist() == [1.0, 0.0, 0.0]
         assert by_mean.tolist() == by_std.tolist() == [0.0, 0.0, 0.0]
 
     @pytest.mark.parametrize("acquisition", ALL)
-    def test_no_spread_is_the_limit_of_little(self, acquisition):
+    def test_the_limit_of_a_small_std(self, acquisition):
         """Also where gain / std is beyond the largest float."""
-        certain = acquisition(self.mean, self.std, self.best).value
+        certain = partials(acquisition, self.mean, self.std, self.best)
         for std in (1e-20, 1e-100, 1e-200, 1e-300, 1e-310, 5e-324):
-            little = acquisition(self.mean, np.full(3, std), self.best)
-            assert little.value[0] == pytest.approx(certain[0], rel=1e-12, abs=1e-12)
-            assert little.by_mean[0] == pytest.approx(acquisition(self.mean, self.std, self.best).by_mean[0])
-            if acquisition is not probability_of_improvement:  # 1/2 at mean = best, and 0 or 1 beside it
-                assert little.value[1] <= max(certain[1], -1e-12 if acquisition is lower_confidence_bound else 1e-12)
-            assert little.value[2] == certain[2] or (acquisition is log_expected_improvement and little.value[2] < -1e5)
+            little = partials(acquisition, self.mean, np.full(3, std), self.best)
+            assert little.value[0] == pytest.approx(certain.value[0], rel=1e-12, abs=1e-12)
+            assert little.by_mean[0] == pytest.approx(certain.by_mean[0])
+            if acquisition is not PI:  # 1/2 at mean = best, and 0 or 1 beside it
+                assert little.value[1] <= max(certain.value[1], -1e-12 if acquisition is LCB else 1e-12)
+            assert little.value[2] == certain.value[2] or (acquisition is LOG_EI and little.value[2] < -1e5)
             assert not np.any(np.isnan(little))
 
 
@@ -271,10 +288,10 @@ class TestWithoutSpread:
     best=st.floats(-1e100, 1e100),
 )
 def test_never_nan_and_never_a_warning(acquisition, mean, std, best):
-    value, by_mean, by_std = acquisition(np.array([mean]), np.array([std]), best)
+    value, by_mean, by_std = partials(acquisition, np.array([mean]), np.array([std]), best)
     assert not np.any(np.isnan([value, by_mean, by_std]))
     assert value[0] < math.inf
-    if std > 0 or acquisition is not log_expected_improvement or best > mean:
+    if std > 0 or acquisition is not LOG_EI or best > mean:
         assert value[0] > -math.inf
 
 
@@ -282,8 +299,30 @@ def test_never_nan_and_never_a_warning(acquisition, mean, std, best):
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3)])
 def test_shape_of_the_arguments(acquisition, shape):
     mean, std = np.full(shape, 0.5), np.full(shape, 0.2)
-    for part in acquisition(mean, std, 0.4):
+    assert np.shape(acquisition(Prediction(mean, std), 0.4)) == shape
+    for part in partials(acquisition, mean, std, 0.4):
         assert np.shape(part) == shape
+
+
+@pytest.mark.parametrize("acquisition", ALL)
+def test_the_protocol(acquisition, states):
+    """A frozen value that equals another of its kind; its call returns the values of its partial derivatives."""
+    mean, std, best = states
+    prediction = Prediction(mean, std)
+    parts = acquisition.partials(prediction, best)
+    assert isinstance(parts, Partials)
+    np.testing.assert_array_equal(acquisition(prediction, best), parts.value)
+    assert acquisition == type(acquisition)()
+    assert hash(acquisition) == hash(type(acquisition)())
+    assert acquisition.is_log is (acquisition is LOG_EI)
+
+
+def test_the_logarithm_to_second_order(states):
+    mean, std, best = states
+    first, second = LOG_EI.to_second_order(Prediction(mean, std), best)
+    np.testing.assert_allclose(first, LOG_EI.partials(Prediction(mean, std), best), rtol=1e-9, atol=1e-12)
+    expected = log_expected_improvement_to_second_order(mean, std, best)[1]
+    np.testing.assert_array_equal(second, expected)
 
 
 def test_alpha_ratio_is_finite_or_a_named_case():

@@ -1,10 +1,11 @@
-"""Climbs on log EI: derivatives by the chain rule, tops against a grid and SciPy, and models that give no number."""
+"""The maximum of log EI: derivatives by the chain rule, maxima against a grid and SciPy, and models that give NaN."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition, negative_log_ei
+from dale.acquisition.base import maximize_acquisition, negative_acquisition
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.models.base import PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.matern import Matern52
@@ -12,6 +13,7 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import Tolerance
 
+LOG_EI = LogExpectedImprovement()
 TIGHT = Tolerance(gtol=1e-9, ftol=1e-14)
 
 
@@ -47,48 +49,50 @@ def dimension(model):
 
 
 def log_ei(model, target, A):
-    return log_expected_improvement(*model.predict(A), target).value
+    return LOG_EI(model.predict(A), target)
 
 
 @models
-def test_slopes_and_curvatures_by_central_differences(model, target):
+def test_gradients_and_hessians_by_central_differences(model, target):
     d, h = dimension(model), 1e-5
     A = np.random.default_rng(0).uniform(0.1, 0.9, (8, d))
-    value, gradient, hessian = negative_log_ei(model.derivatives(A), target)
+    value, gradient, hessian = negative_acquisition(LOG_EI, model.derivatives(A), target)
     np.testing.assert_allclose(value, -log_ei(model, target, A), rtol=1e-9)
     np.testing.assert_allclose(hessian, hessian.transpose(0, 2, 1), rtol=1e-9, atol=1e-12)
     for i, step in enumerate(h * np.eye(d)):
         rise = -(log_ei(model, target, A + step) - log_ei(model, target, A - step)) / (2 * h)
         np.testing.assert_allclose(gradient[:, i], rise, rtol=1e-5, atol=1e-6 * np.max(np.abs(rise)))
-        up, down = (negative_log_ei(model.derivatives(A + sign * step), target).gradient for sign in (1, -1))
+        up, down = (
+            negative_acquisition(LOG_EI, model.derivatives(A + sign * step), target).gradient for sign in (1, -1)
+        )
         rise = (up - down) / (2 * h)
         np.testing.assert_allclose(hessian[:, i], rise, rtol=1e-4, atol=1e-6 * np.max(np.abs(rise)))
 
 
 @models
-def test_the_top_is_no_lower_than_a_grid_or_scipy_finds(model, target):
+def test_the_maximum_is_no_lower_than_a_grid_or_scipy_finds(model, target):
     """From the same starts; each ends where nothing leads up, and no lower than it began."""
     d, rng = dimension(model), np.random.default_rng(1)
     lower, upper = np.zeros(d), np.ones(d)
     grid = rng.random((4000, d))
     levels = log_ei(model, target, grid)
     starts = np.vstack([grid[np.argsort(-levels)[:3]], rng.random((5, d))])
-    tops, promises = maximize_acquisition(model.derivatives, target, starts, lower, upper, tolerance=TIGHT)
-    assert np.all((tops >= 0) & (tops <= 1))
-    np.testing.assert_allclose(promises, log_ei(model, target, tops), rtol=1e-9, atol=1e-9)
-    assert np.all(promises >= log_ei(model, target, starts) - 1e-9)
-    assert np.max(promises) >= np.max(levels)
-    gradient = negative_log_ei(model.derivatives(tops), target).gradient
-    held = ((tops == 0) & (gradient > 0)) | ((tops == 1) & (gradient < 0))
-    assert np.all(np.abs(np.where(held, 0.0, gradient)) < 1e-5 * np.maximum(1, np.abs(promises))[:, None])
+    maxima, values = maximize_acquisition(LOG_EI, model.derivatives, target, starts, lower, upper, tolerance=TIGHT)
+    assert np.all((maxima >= 0) & (maxima <= 1))
+    np.testing.assert_allclose(values, log_ei(model, target, maxima), rtol=1e-9, atol=1e-9)
+    assert np.all(values >= log_ei(model, target, starts) - 1e-9)
+    assert np.max(values) >= np.max(levels)
+    gradient = negative_acquisition(LOG_EI, model.derivatives(maxima), target).gradient
+    held = ((maxima == 0) & (gradient > 0)) | ((maxima == 1) & (gradient < 0))
+    assert np.all(np.abs(np.where(held, 0.0, gradient)) < 1e-5 * np.maximum(1, np.abs(values))[:, None])
     theirs = max(
         -minimize(lambda x: -log_ei(model, target, x[None])[0], x, bounds=[(0, 1)] * d, method="L-BFGS-B").fun
         for x in starts
     )
-    assert np.max(promises) >= theirs - 1e-8
+    assert np.max(values) >= theirs - 1e-8
 
 
-def test_few_steps_and_a_loose_tolerance_are_kept_to():
+def test_max_steps_and_a_loose_tolerance():
     model, target = MODELS["gp, two"]
     starts, calls = np.random.default_rng(0).random((4, 2)), []
 
@@ -98,19 +102,19 @@ def test_few_steps_and_a_loose_tolerance_are_kept_to():
 
     def go(**limits):
         calls.clear()
-        _, promises = maximize_acquisition(counted, target, starts, np.zeros(2), np.ones(2), **limits)
-        return sum(calls), promises
+        _, values = maximize_acquisition(LOG_EI, counted, target, starts, np.zeros(2), np.ones(2), **limits)
+        return sum(calls), values
 
     loosely, exactly = go(tolerance=Tolerance(gtol=1e-1, ftol=1e-3)), go(tolerance=TIGHT)
     assert loosely[0] < exactly[0]
     assert np.all(loosely[1] <= exactly[1] + 1e-9)
-    none = go(tolerance=TIGHT, steps=0)
+    none = go(tolerance=TIGHT, max_steps=0)
     assert none[0] == len(starts)
     np.testing.assert_allclose(none[1], log_ei(model, target, starts), rtol=1e-9)
 
 
-def test_up_to_an_observation_without_spread():
-    """Where the outcome is certain a gain is climbed on as it is; where there is none, nothing leads anywhere."""
+def test_without_std():
+    """Where the outcome is certain, the gain itself is maximised; where there is no gain, the point stays."""
 
     def sure(A):
         m, d = A.shape
@@ -121,12 +125,12 @@ def test_up_to_an_observation_without_spread():
         )
 
     starts = np.array([[0.5, 0.5], [0.9, 0.9]])
-    tops, promises = maximize_acquisition(sure, 0.25, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
-    np.testing.assert_allclose(tops, [[0.3, 0.3], [0.9, 0.9]], atol=1e-6)
-    np.testing.assert_allclose(promises, [np.log(0.25), -np.inf])
+    maxima, values = maximize_acquisition(LOG_EI, sure, 0.25, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
+    np.testing.assert_allclose(maxima, [[0.3, 0.3], [0.9, 0.9]], atol=1e-6)
+    np.testing.assert_allclose(values, [np.log(0.25), -np.inf])
 
 
-def beliefs(m, **parts):
+def derivatives(m, **parts):
     """The same at m points, but for what is named."""
     ordinary = {
         "mean": np.zeros(m),
@@ -148,12 +152,12 @@ def beliefs(m, **parts):
         if (name, bad) != ("mean", np.inf)
     ],
 )
-def test_where_a_model_gives_no_number_there_is_no_value(name, bad):
-    """So that no climb goes there; and the points beside it do not suffer."""
-    spoilt = getattr(beliefs(3), name).copy()
+def test_where_a_model_gives_nan_there_is_no_value(name, bad):
+    """So that no search goes there; other points are not affected."""
+    spoilt = getattr(derivatives(3), name).copy()
     spoilt[1] = bad
-    value, gradient, hessian = negative_log_ei(beliefs(3, **{name: spoilt}), 0.1)
-    expected = negative_log_ei(beliefs(1), 0.1)
+    value, gradient, hessian = negative_acquisition(LOG_EI, derivatives(3, **{name: spoilt}), 0.1)
+    expected = negative_acquisition(LOG_EI, derivatives(1), 0.1)
     assert not np.isfinite(value[1])
     assert np.all(np.isfinite(hessian))
     for i in (0, 2):
@@ -164,24 +168,24 @@ def test_where_a_model_gives_no_number_there_is_no_value(name, bad):
 
 @pytest.mark.parametrize("std", [1e-160, 1e-200, 1e-300, 5e-324])
 @pytest.mark.parametrize("mean", [-1e-3, 0.1, 1.0])
-def test_a_spread_that_is_next_to_nothing(std, mean):
-    """Derivatives may be beyond the largest float: then there is no value, and never a warning."""
-    value, _, hessian = negative_log_ei(beliefs(1, mean=np.array([mean]), std=np.array([std])), 0.1)
+def test_a_tiny_std(std, mean):
+    """Derivatives may overflow: then there is no value, and never a warning."""
+    value, _, hessian = negative_acquisition(LOG_EI, derivatives(1, mean=np.array([mean]), std=np.array([std])), 0.1)
     assert np.all(np.isfinite(hessian))
     if mean < 0:
         assert value[0] == pytest.approx(-np.log(0.1 - mean))
 
 
-def test_a_start_without_a_number_stays_where_it_is():
+def test_a_start_with_nan_stays_where_it_is():
     model, target = MODELS["gp, two"]
 
     def torn(A):
-        believed = model.derivatives(A)
-        return believed._replace(mean=np.where(A[:, 0] < 0.5, np.nan, believed.mean))
+        predicted = model.derivatives(A)
+        return predicted._replace(mean=np.where(A[:, 0] < 0.5, np.nan, predicted.mean))
 
     starts = np.array([[0.2, 0.4], [0.8, 0.3], [0.6, 0.9]])
-    tops, promises = maximize_acquisition(torn, target, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
-    np.testing.assert_array_equal(tops[0], starts[0])
-    assert np.isnan(promises[0])
-    assert np.all(tops[1:, 0] >= 0.5)
-    assert np.all(promises[1:] > log_ei(model, target, starts[1:]))
+    maxima, values = maximize_acquisition(LOG_EI, torn, target, starts, np.zeros(2), np.ones(2), tolerance=TIGHT)
+    np.testing.assert_array_equal(maxima[0], starts[0])
+    assert np.isnan(values[0])
+    assert np.all(maxima[1:, 0] >= 0.5)
+    assert np.all(values[1:] > log_ei(model, target, starts[1:]))

@@ -67,7 +67,7 @@ def test_moved_quadratics_converge():
     assert max(regrets) < 1e-3, regrets
 
 
-def test_six_dimensions_take_no_time():
+def test_six_dimensions_are_fast():
     function = get("hart6")
     start = time.perf_counter()
     optimizer = run(function.fun, function.bounds, 60)
@@ -277,7 +277,7 @@ def test_an_evaluated_bound_is_overwritten():
     assert overwritten > 0
 
 
-def test_boxes_do_not_shrink_for_ever():
+def test_boxes_have_a_minimum_size():
     search = Search(1)
     feed(search, lambda x: abs(x[0] - 0.5), 150)
     cuts = [leaf.cuts[0] for leaf in itertools.chain(*search.tree.levels)]
@@ -307,7 +307,7 @@ def test_a_proposal_is_a_function_of_the_history(branin_run):
         assert proposal.reason == trial.reason
 
 
-def test_what_is_remembered_does_not_show(branin_run):
+def test_the_cache_does_not_change_proposals(branin_run):
     """One cache for proposals that go on, go back, and belong to other values and another dimension."""
     method, cache = pickle.loads(pickle.dumps(dale.methods.imgpo())), Cache()
     trials = branin_run.history
@@ -358,7 +358,7 @@ def test_reasons_are_in_units_of_the_objective():
     assert other.std == pytest.approx(1e3 * reason.std, rel=1e-6)
 
 
-def test_while_the_tree_waits_the_proposals_explore():
+def test_while_the_tree_waits_proposals_are_space_filling():
     function = get("branin")
     plain = run(function.fun, function.bounds, 6)
     optimizer = run(function.fun, function.bounds, 5)
@@ -372,7 +372,7 @@ def test_while_the_tree_waits_the_proposals_explore():
     check_points(optimizer)
 
 
-def test_the_order_of_the_tells_does_not_show():
+def test_the_order_of_the_tells_does_not_matter():
     function, proposals = get("branin"), []
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
         optimizer = run(function.fun, function.bounds, 5)
@@ -384,7 +384,7 @@ def test_the_order_of_the_tells_does_not_show():
     assert proposals[0].reason.source is Source.GLOBAL
 
 
-def test_four_workers_get_on():
+def test_four_workers():
     function, rng = get("quad2:moved", seed=1), np.random.default_rng(0)
     optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
     pending = optimizer.ask(4)
@@ -402,7 +402,7 @@ def test_four_workers_get_on():
     [lambda i, x: True, lambda i, x: i == 0, lambda i, x: i % 3 == 1, lambda i, x: x[0] < 1],
     ids=["all", "first", "every third", "a half"],
 )
-def test_failures_are_survived(fails):
+def test_failed_evaluations(fails):
     function = get("branin")
     optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
     for i in range(30):
@@ -416,14 +416,14 @@ def test_failures_are_survived(fails):
     assert optimizer.best is None or optimizer.best.value < 10
 
 
-def test_a_failure_is_worth_the_worst_value():
+def test_a_failure_counts_as_the_worst_value():
     search = Search(2)
     feed(search, lambda x: math.nan, 1)
     feed(search, lambda x: 3.0 if x[0] < 0.5 else 5.0, 2)
     assert search.model.g.tolist() == [-5.0, -3.0, -5.0]
 
 
-def test_what_the_user_gives_informs_the_model_and_is_not_evaluated_again():
+def test_user_points_inform_the_model_and_are_not_evaluated_again():
     function = get("branin")
     plain = run(function.fun, function.bounds, 12)
     optimizer = dale.Optimizer(function.bounds, seed=0, method=dale.methods.imgpo())
@@ -445,7 +445,7 @@ def test_what_the_user_gives_informs_the_model_and_is_not_evaluated_again():
     [lambda x: 1.0, lambda x: -1e30, lambda x: float(x[0] > 4), lambda x: 1e307 * x[0], lambda x: 1e-310 * x[1]],
     ids=["constant", "large constant", "step", "huge", "tiny"],
 )
-def test_awkward_values_are_survived(fun):
+def test_extreme_values(fun):
     optimizer = run(fun, get("branin").bounds, 40)
     assert set(sources(optimizer)[1:]) == {Source.GLOBAL}
     check_points(optimizer)
@@ -456,7 +456,7 @@ def test_awkward_values_are_survived(fun):
     [("MOST_CUTS", 2, "branin"), ("MOST_IDLE", 0, "quad2")],
     ids=["no box is left to split", "bounds rule out all that is left"],
 )
-def test_where_the_tree_wants_nothing_the_proposal_explores(monkeypatch, constant, number, name):
+def test_without_a_request_of_the_tree_the_proposal_is_space_filling(monkeypatch, constant, number, name):
     monkeypatch.setattr(sys.modules[Search.__module__], constant, number)
     optimizer = run(get(name).fun, get(name).bounds, 90)
     assert {Source.GLOBAL, Source.SPACE_FILLING} <= set(sources(optimizer))

@@ -1,15 +1,18 @@
 """The paper's method, end to end: step by step against the naive oracle, and by what it reaches."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import dale
 import reference
-from dale.acquisition.confidence_bound import lower_confidence_bound
+from dale.acquisition import LogExpectedImprovement, LowerConfidenceBound, ProbabilityOfImprovement
+from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.history.reason import Source
 from dale.methods.region_identification import RegionIdentification, identify_regions
+from dale.models.kernels import Matern52, SquaredExponential
 from dale_bench.functions import get
 
 
@@ -141,14 +144,95 @@ def test_every_method_beats_random_search(method):
     assert regret < random - branin.minimum
 
 
-def test_alpha_ratio_needs_the_logarithm_of_a_promise():
-    with pytest.raises(ValueError, match="AlphaRatio compares logarithms"):
+def test_alpha_ratio_and_regions_need_a_logarithm():
+    with pytest.raises(ValueError, match=r"AlphaRatio compares logarithms; expected .*, got LowerConfidenceBound"):
         dale.methods.lcb(dale.methods.length_scale.AlphaRatio())
-    with pytest.raises(TypeError, match=r"length_scale must be a policy such as .*, got 0\.3"):
-        dale.methods.ei(0.3)
-    with pytest.raises(ValueError, match="a region promises log EI"):
+    with pytest.raises(ValueError, match="RegionIdentification compares logarithms"):
         dale.methods.BayesianOptimization(
-            dale.methods.length_scale.Fixed(1.0), RegionIdentification(), lower_confidence_bound
+            dale.methods.length_scale.Fixed(1.0), RegionIdentification(), LowerConfidenceBound()
         )
-    with pytest.raises(ValueError, match="initial"):
-        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), None, initial=0)
+    with pytest.raises(ValueError, match="the default method compares logarithms"):
+        dale.methods.default(acquisition=Shifted(is_log=False))
+
+
+@pytest.mark.parametrize("acquisition", [log_expected_improvement, LogExpectedImprovement, "EI", None])
+def test_an_acquisition_function_is_a_value(acquisition):
+    with pytest.raises(TypeError, match=r"acquisition: expected .* such as LogExpectedImprovement\(\), got"):
+        dale.methods.ei(acquisition=acquisition)
+    with pytest.raises(TypeError, match=r"acquisition: expected .* such as LogExpectedImprovement\(\), got"):
+        dale.methods.default(acquisition=acquisition)
+
+
+def test_the_default_method_needs_second_derivatives():
+    with pytest.raises(TypeError, match=r"expected a dale\.acquisition\.SecondOrderAcquisition"):
+        dale.methods.default(acquisition=LowerConfidenceBound())
+
+
+@pytest.mark.parametrize("kernel", [Matern52(0.3), "SquaredExponential", None, float])
+@pytest.mark.parametrize("method", [dale.methods.default, dale.methods.ei, dale.methods.paper])
+def test_a_kernel_is_a_class(method, kernel):
+    with pytest.raises(TypeError, match=r"kernel: expected a kernel class such as .*SquaredExponential, got"):
+        method(kernel=kernel)
+
+
+def test_other_parts_that_are_refused():
+    with pytest.raises(TypeError, match=r"length_scale: expected a policy such as .*, got 0\.3"):
+        dale.methods.ei(0.3)
+    with pytest.raises(ValueError, match=r"n_initial: expected at least one point .*, got 0"):
+        dale.methods.BayesianOptimization(dale.methods.length_scale.Fixed(1.0), n_initial=0)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """Log EI over a best value that is lower by a margin: an acquisition function that is not part of dale."""
+
+    margin: float = 0.1
+    is_log: bool = True
+
+    def __call__(self, prediction, best):
+        return LogExpectedImprovement()(prediction, best - self.margin)
+
+    def partials(self, prediction, best):
+        return LogExpectedImprovement().partials(prediction, best - self.margin)
+
+    def to_second_order(self, prediction, best):
+        return LogExpectedImprovement().to_second_order(prediction, best - self.margin)
+
+
+@pytest.mark.parametrize(
+    ("method", "usual"),
+    [
+        (dale.methods.ei(acquisition=ProbabilityOfImprovement()), dale.methods.ei()),
+        (dale.methods.ei(acquisition=Shifted()), dale.methods.ei()),
+        (dale.methods.lcb(beta=0.5), dale.methods.lcb()),
+        (dale.methods.ei(kernel=Matern52), dale.methods.ei()),
+        (dale.methods.paper(kernel=Matern52), dale.methods.paper()),
+        (dale.methods.default(kernel=Matern52), dale.methods.default()),
+        (dale.methods.default(acquisition=Shifted()), dale.methods.default()),
+    ],
+    ids=["pi", "shifted", "beta", "ei-matern", "paper-matern", "default-matern", "default-shifted"],
+)
+def test_a_part_that_is_handed_in_is_used(method, usual):
+    """It changes the proposals, and the run still finds a good point."""
+    branin = get("branin")
+    ours, others = (run(branin.fun, branin.bounds, 20, 0, m) for m in (method, usual))
+    assert not np.array_equal([t.unit_x for t in ours.history], [t.unit_x for t in others.history])
+    assert ours.best.value < 3.0
+
+
+def test_a_kernel_is_used_by_every_global_model(monkeypatch):
+    """Objective, outcome constraints, noise: where another kernel is given, no squared-exponential one is made."""
+
+    def refuse(self):
+        raise AssertionError("a squared-exponential kernel was made")
+
+    method = dale.methods.default(kernel=Matern52)
+    monkeypatch.setattr(SquaredExponential, "__post_init__", refuse)
+    constrained = dale.Optimizer([(0, 1)] * 2, seed=0, method=method)
+    for _ in range(7):
+        trial = constrained.ask()
+        constrained.tell(trial, float(trial.x[0] ** 2), constraints=[float(0.5 - trial.x[1])])
+    noisy = dale.Optimizer([(0, 1)] * 2, seed=0, method=method, noise=0.1)
+    for _ in range(7):
+        trial = noisy.ask()
+        noisy.tell(trial, float(np.sin(9 * trial.x[0])))

@@ -12,7 +12,7 @@ from dale.methods.region_identification import (
     Regions,
     identify_regions,
 )
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 
 
@@ -26,7 +26,7 @@ Y_LINE = (X_LINE[:, 0] - 0.52) ** 2
 
 
 def rejections(regions):
-    return [(c.index, c.k, str(c.verdict)) for c in regions.tried if c.verdict is not CandidateStatus.REGION]
+    return [(c.index, c.k, str(c.status)) for c in regions.candidates if c.status is not CandidateStatus.REGION]
 
 
 def smooth_data(rng, d):
@@ -56,7 +56,7 @@ def assert_equals_the_oracle(X, y, margin=0.05):
         assert region.minimum == pytest.approx(expected["minimum"], abs=1e-7)
         np.testing.assert_allclose(region.fit.hessian, expected["hessian"], rtol=1e-6)
         assert not any(region.ball.overlaps(other.ball) for other in regions.live if other is not region)
-    accepted = [(c.index, c.k) for c in regions.tried if c.verdict is CandidateStatus.REGION]
+    accepted = [(c.index, c.k) for c in regions.candidates if c.status is CandidateStatus.REGION]
     assert accepted == [(r["index"], r["k"]) for r in kept]
     return len(kept), {reason for _, _, reason in refused}
 
@@ -79,12 +79,12 @@ def test_equals_the_oracle_in_other_dimensions(d):
         assert_equals_the_oracle(*smooth_data(np.random.default_rng([seed, d]), d), margin=0.01)
 
 
-class TestVerdicts:
+class TestStatus:
     """Each verdict from a data set made for it."""
 
     def verdict_of(self, index, k, X, y, **settings):
-        tried = identify_regions(X, y, **settings).tried
-        (verdict,) = [c.verdict for c in tried if (c.index, c.k) == (index, k)]
+        tried = identify_regions(X, y, **settings).candidates
+        (verdict,) = [c.status for c in tried if (c.index, c.k) == (index, k)]
         assert (rejections(identify_regions(X, y, **settings))) == reference.identify_regions(
             X, y, settings.get("tolerance", 1e-9), settings.get("margin", 0.05)
         )[1]
@@ -129,12 +129,12 @@ class TestVerdicts:
     def test_overlaps(self):
         regions = identify_regions(X_LINE, Y_LINE)
         assert len(regions.live) == 1
-        assert sum(c.verdict is CandidateStatus.OVERLAPS for c in regions.tried) == 6
+        assert sum(c.status is CandidateStatus.OVERLAPS for c in regions.candidates) == 6
 
     def test_the_first_failure_ends_the_neighbourhoods_of_a_point(self):
         """`break`: around 0.5 three points make a region and four do not, so that five are not tried."""
         X = column(*X_LINE[:, 0], 0.02)
-        tried = identify_regions(X, (X[:, 0] - 0.52) ** 2).tried
+        tried = identify_regions(X, (X[:, 0] - 0.52) ** 2).candidates
         assert sorted(c.k for c in tried if c.index == 2) == [3, 4]
         assert Candidate(2, 4, CandidateStatus.IGNORES_NEIGHBOURS) in tried
 
@@ -145,7 +145,7 @@ def test_a_chain_of_overlaps_keeps_its_ends(monkeypatch):
 
     def around(self, i, *rest):
         if i < 3:
-            ball = Ball(np.array([centers[i]]), 0.15)
+            ball = Ellipsoid(np.array([centers[i]]), 0.15)
             fit = QuadraticFit(ball, minima[i], np.zeros(1), np.eye(1), 0.0)
             yield Candidate(i, 3, CandidateStatus.REGION), Region(ball, fit, np.arange(3), fit.minimiser, fit.minimum)
 

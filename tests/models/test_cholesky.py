@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dale.models.cholesky import JITTERS, LEAST_PIVOT, CholeskyFactor
+from dale.models.cholesky import JITTERS, MIN_PIVOT, CholeskyFactor
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 
@@ -25,7 +25,7 @@ def factors(K, jitter):
         L = np.linalg.cholesky(K + jitter * np.eye(len(K)))
     except np.linalg.LinAlgError:
         return False
-    return bool(np.min(np.diag(L)) ** 2 > LEAST_PIVOT)
+    return bool(np.min(np.diag(L)) ** 2 > MIN_PIVOT)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
@@ -90,7 +90,7 @@ def test_truncated_is_the_factor_of_the_first_points():
 @pytest.mark.parametrize(
     ("excess", "expected"), [(5e-11, 1e-10), (2e-10, 1e-9), (3e-7, 1e-6), (2e-3, 1e-2), (0.3, 1.0)]
 )
-def test_least_jitter_that_will_do(excess, expected):
+def test_smallest_jitter_that_works(excess, expected):
     K = indefinite(excess)
     assert CholeskyFactor.of(K).jitter == pytest.approx(expected, rel=1e-12)
     for jitter in JITTERS:
@@ -99,9 +99,9 @@ def test_least_jitter_that_will_do(excess, expected):
     assert factors(K, CholeskyFactor.of(K).jitter)
 
 
-def test_least_jitter_on_request():
-    assert CholeskyFactor.of(np.eye(3), least_jitter=1e-4).jitter == pytest.approx(1e-4)
-    assert CholeskyFactor.of(indefinite(2e-3), least_jitter=1e-4).jitter == pytest.approx(1e-2)
+def test_minimum_jitter():
+    assert CholeskyFactor.of(np.eye(3), min_jitter=1e-4).jitter == pytest.approx(1e-4)
+    assert CholeskyFactor.of(indefinite(2e-3), min_jitter=1e-4).jitter == pytest.approx(1e-2)
 
 
 @settings(deadline=None, derandomize=True, max_examples=150)
@@ -132,13 +132,13 @@ def test_all_points_the_same():
     assert factor.jitter == JITTERS[0]
 
 
-def test_extension_that_jitter_does_not_carry_is_refused():
+def test_an_extension_that_needs_more_jitter_is_refused():
     factor = CholeskyFactor.of(np.eye(2))
     assert factor.extended(np.array([1.0, 1e-3])) is None  # no correlation matrix: the last pivot would be -1e-6
     assert factor.extended(np.array([np.nan, 0.0])) is None
     assert factor.extended(np.array([1.0, 0.0])) is not None  # a duplicate: the jitter carries it
 
 
-def test_nan_is_an_error_and_not_an_answer():
+def test_nan_is_an_error():
     with pytest.raises(FloatingPointError, match="could not be factored"):
         CholeskyFactor.of(np.full((2, 2), np.nan))

@@ -142,7 +142,7 @@ def test_one_point_at_a_time_is_the_same(kernel, oracle, naive):
 
 @kernels
 @pytest.mark.parametrize(("n", "d", "length_scale"), [(8, 1, 0.1), (15, 2, 0.2), (20, 3, (0.3, 0.5, 0.9))])
-def test_slopes_against_50_digits(kernel, oracle, naive, n, d, length_scale):
+def test_gradients_against_50_digits(kernel, oracle, naive, n, d, length_scale):
     rng = np.random.default_rng(n)
     X = rng.random((n, d))
     p = GaussianProcess.fit(kernel(length_scale), X, smooth(X))
@@ -156,7 +156,7 @@ def test_slopes_against_50_digits(kernel, oracle, naive, n, d, length_scale):
 
 @kernels
 @pytest.mark.parametrize("d", [1, 2, 4])
-def test_slopes_against_central_differences(kernel, oracle, naive, d):
+def test_gradients_against_central_differences(kernel, oracle, naive, d):
     rng = np.random.default_rng(d)
     X, h = rng.random((6, d)), 1e-5
     p = GaussianProcess.fit(kernel(0.3), X, rng.normal(size=6))
@@ -172,7 +172,7 @@ def test_slopes_against_central_differences(kernel, oracle, naive, d):
 
 @kernels
 @pytest.mark.parametrize(("n", "d", "length_scale"), [(6, 1, 0.2), (9, 2, 0.3), (7, 3, (0.3, 0.5, 0.9))])
-def test_curvatures_against_50_digits(kernel, oracle, naive, n, d, length_scale):
+def test_hessians_against_50_digits(kernel, oracle, naive, n, d, length_scale):
     rng = np.random.default_rng(n)
     X, A = rng.random((n, d)), rng.random((2, d))
     p = GaussianProcess.fit(kernel(length_scale), X, smooth(X), Prior(0.3, 2.0))
@@ -191,7 +191,7 @@ def test_curvatures_against_50_digits(kernel, oracle, naive, n, d, length_scale)
 
 @kernels
 @pytest.mark.parametrize(("d", "n"), [(1, 5), (2, 30), (6, 12)])
-def test_curvatures_against_central_differences(kernel, oracle, naive, d, n):
+def test_hessians_against_central_differences(kernel, oracle, naive, d, n):
     """Values and gradients are those of the other predictions; hessians are the gradients' gradients."""
     rng, h = np.random.default_rng(d), 1e-5
     X, A = rng.random((n, d)), rng.random((12, d))
@@ -211,7 +211,7 @@ def test_curvatures_against_central_differences(kernel, oracle, naive, d, n):
             np.testing.assert_allclose(ours, rise, rtol=1e-4, atol=1e-5 * np.max(np.abs(rise)), err_msg=part)
 
 
-def test_no_curvature_of_the_spread_at_an_observation_without_spread():
+def test_the_hessian_of_the_std_is_zero_at_an_observation_without_std():
     """Nor any warning: there it has a kink. The mean has its hessian there, and beside it all is as ever."""
     X, k = np.array([[0.5, 0.5]]), SquaredExponential(0.2)
     p = GaussianProcess(k, X, np.array([1.0]), CholeskyFactor(np.eye(1), 0.0), Prior(0.0, 1.0))
@@ -226,7 +226,7 @@ def test_no_curvature_of_the_spread_at_an_observation_without_spread():
         assert np.any(alone != 0)
 
 
-def test_the_slope_of_the_spread_is_zero_at_an_observation_without_spread():
+def test_the_gradient_of_the_std_is_zero_at_an_observation_without_std():
     p = GaussianProcess(
         SquaredExponential(0.2), np.array([[0.5]]), np.array([1.0]), CholeskyFactor(np.eye(1), 0.0), Prior(0.0, 1.0)
     )
@@ -236,7 +236,7 @@ def test_the_slope_of_the_spread_is_zero_at_an_observation_without_spread():
 
 @kernels
 @pytest.mark.parametrize("seed", range(5))
-def test_closed_forms_are_the_oracle_s(kernel, oracle, naive, seed):
+def test_closed_forms_equal_the_oracle(kernel, oracle, naive, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.random((12, 2)), 3 + 2 * rng.normal(size=12)
     p = GaussianProcess.fit(kernel(0.15), X, y)
@@ -297,14 +297,14 @@ def test_with_prior_keeps_the_factor_and_the_observations():
 
 @kernels
 @pytest.mark.parametrize("length_scale", [0.05, 0.2, 0.5])
-def test_extended_is_refitted(kernel, oracle, naive, length_scale):
+def test_conditioned_equals_refitted(kernel, oracle, naive, length_scale):
     rng = np.random.default_rng(0)
     X, A = rng.random((25, 2)), rng.random((20, 2))
     y = smooth(X)
     p = GaussianProcess.fit(kernel(length_scale), X[:5], y[:5])
     for n in range(5, 25):
         before = p.points.copy(), p.values.copy()
-        grown = p.extended(X[n], y[n])
+        grown = p.condition(X[n : n + 1], y[n : n + 1])
         np.testing.assert_array_equal(p.points, before[0])
         np.testing.assert_array_equal(p.values, before[1])
         p = grown
@@ -313,23 +313,26 @@ def test_extended_is_refitted(kernel, oracle, naive, length_scale):
         np.testing.assert_allclose(p.predict(A).std ** 2, refitted.predict(A).std ** 2, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(p.points, X)
     np.testing.assert_array_equal(p.values, y)
+    at_once = GaussianProcess.fit(kernel(length_scale), X[:5], y[:5]).condition(X[5:], y[5:])
+    np.testing.assert_array_equal(at_once.factor.lower, p.factor.lower)
+    np.testing.assert_array_equal(at_once.weights, p.weights)
 
 
-def test_extended_by_a_point_seen_before():
+def test_conditioned_on_a_point_seen_before():
     X = np.random.default_rng(0).random((6, 2))
     p = GaussianProcess.fit(SquaredExponential(0.3), X, smooth(X))
     for _ in range(20):
-        p = p.extended(X[2], float(p.values[2]))
+        p = p.condition(X[2:3], p.values[2:3])
     assert len(p.points) == 26
     assert np.all(np.isfinite(p.predict(X).mean))
     np.testing.assert_allclose(p.predict(X).mean, p.values[:6], atol=1e-6)
 
 
-def test_extended_raises_the_jitter_where_it_must():
+def test_conditioning_raises_the_jitter_where_necessary():
     p = GaussianProcess.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([0.0, 1.0]), Prior(0.0, 1.0))
     spoiled = GaussianProcess(
         p.kernel, p.points, p.values, CholeskyFactor(0.999 * p.factor.lower, p.factor.jitter), p.prior
     )
-    grown = spoiled.extended(np.array([0.2]), 0.0)  # with this factor the last pivot would be negative
+    grown = spoiled.condition(np.array([[0.2]]), np.zeros(1))  # with this factor the last pivot would be negative
     refitted = GaussianProcess.fit(p.kernel, np.array([[0.2], [0.8], [0.2]]), np.array([0.0, 1.0, 0.0]), p.prior)
     np.testing.assert_array_equal(grown.factor.lower, refitted.factor.lower)

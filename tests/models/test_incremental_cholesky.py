@@ -152,7 +152,7 @@ def test_a_new_point_costs_one_row():
     assert asked == list(range(20, 30))
 
 
-def test_an_error_leaves_the_memory_as_it_was():
+def test_an_error_leaves_the_cache_as_it_was():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((4, 1)), [[0.5], [0.5 + 1e-7]], rng.random((6, 1))])
     kernel, memory = Indefinite(3e-4), IncrementalCholesky()

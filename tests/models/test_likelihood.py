@@ -35,7 +35,7 @@ def test_likelihood_is_the_normal_density(fitted):
     assert log_marginal_likelihood(p) == pytest.approx(oracle, rel=1e-8, abs=1e-8)
 
 
-def test_leave_one_out_is_leaving_out(fitted):
+def test_leave_one_out_by_brute_force(fitted):
     """Under the same prior, the predicted observation with its own jitter."""
     p, K = fitted
     means, variances = reference.leave_one_out(K, p.values, p.prior.mean)

@@ -5,7 +5,7 @@ import pytest
 
 import precise
 import reference
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.kernels.quadratic import Quadratic
 from dale.models.mixed_global_local import LocalQuadratic
 from dale.models.quadratic_fit import n_unknowns
@@ -36,7 +36,7 @@ def test_mean_is_the_least_squares_fit(d):
         X = in_ball(rng, center, radius, k)
         if draw % 2:
             X[0] = center  # as Alg. 3 has it
-        ball = Ball(center, float(np.max(np.linalg.norm(X - center, axis=1))))
+        ball = Ellipsoid(center, float(np.max(np.linalg.norm(X - center, axis=1))))
         y = rng.normal(size=k)
         A = np.vstack([X, in_ball(rng, center, radius, 5)])
         mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3).predict(A)
@@ -53,7 +53,7 @@ def test_largest_and_smallest_balls():
         X, A = in_ball(rng, center, radius, 9), in_ball(rng, center, radius, 20)
         y = 1 + ((X - center) / radius) @ [1.0, -2.0] + 3 * (((X - center) / radius) ** 2).sum(axis=1)
         expected = 1 + ((A - center) / radius) @ [1.0, -2.0] + 3 * (((A - center) / radius) ** 2).sum(axis=1)
-        mean, _ = LocalQuadratic.fit(Ball(center, radius), X, y).predict(A)
+        mean, _ = LocalQuadratic.fit(Ellipsoid(center, radius), X, y).predict(A)
         np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-9)
 
 
@@ -61,7 +61,7 @@ def test_largest_and_smallest_balls():
 def test_without_noise_at_the_unknowns_it_is_dense_interpolation(d):
     rng = np.random.default_rng(d)
     for radius in (0.3, 1e-3, 1e-7):
-        ball = Ball(rng.random(d), radius)
+        ball = Ellipsoid(rng.random(d), radius)
         X, A = in_ball(rng, ball.center, radius, n_unknowns(d)), in_ball(rng, ball.center, radius, 5)
         y = rng.normal(size=len(X))
         model = LocalQuadratic.fit(ball, X, y, mean_level=-0.4)
@@ -79,7 +79,7 @@ def test_with_noise_it_is_the_dense_process(d, extra, noise):
     """Also with fewer points than unknowns, where the prior fills in, and in balls too small for any dense float64."""
     rng = np.random.default_rng(d)
     for radius in (0.3, 1e-2, 1e-5, 1e-9):
-        ball = Ball(rng.random(d), radius)
+        ball = Ellipsoid(rng.random(d), radius)
         X, A = in_ball(rng, ball.center, radius, n_unknowns(d) + extra), in_ball(rng, ball.center, radius, 3)
         y = rng.normal(size=len(X))
         mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=noise).predict(A)
@@ -91,7 +91,7 @@ def test_with_noise_it_is_the_dense_process(d, extra, noise):
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_with_noise_it_is_the_naive_oracle(d):
     rng = np.random.default_rng(d)
-    ball = Ball(rng.random(d), 0.3)
+    ball = Ellipsoid(rng.random(d), 0.3)
     X, A = in_ball(rng, ball.center, 0.3, 2 * n_unknowns(d)), in_ball(rng, ball.center, 0.3, 20)
     y = rng.normal(size=len(X))
     mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=0.01).predict(A)
@@ -102,13 +102,13 @@ def test_with_noise_it_is_the_naive_oracle(d):
     np.testing.assert_allclose(std**2, expected[1], rtol=0, atol=1e-9)
 
 
-def test_the_coordinates_of_the_region_do_not_show():
+def test_the_coordinates_of_the_region_do_not_matter():
     """With noise the prior is that of the cube, whatever ball the model is written in."""
     rng = np.random.default_rng(0)
     X, A = in_ball(rng, np.full(2, 0.5), 0.2, 9), in_ball(rng, np.full(2, 0.5), 0.2, 9)
     y = rng.normal(size=9)
-    one = LocalQuadratic.fit(Ball(np.full(2, 0.5), 0.2), X, y, noise=0.1).predict(A)
-    other = LocalQuadratic.fit(Ball(np.array([0.3, 0.9]), 1.7), X, y, noise=0.1).predict(A)
+    one = LocalQuadratic.fit(Ellipsoid(np.full(2, 0.5), 0.2), X, y, noise=0.1).predict(A)
+    other = LocalQuadratic.fit(Ellipsoid(np.array([0.3, 0.9]), 1.7), X, y, noise=0.1).predict(A)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
 
 
@@ -116,7 +116,7 @@ def test_where_plain_cholesky_fails():
     """Beyond N_U points the Gram matrix of k_q is singular: dense Cholesky fails, weight space does not."""
     rng, failures = np.random.default_rng(0), 0
     for _ in range(100):
-        ball = Ball(rng.random(3), 0.2)
+        ball = Ellipsoid(rng.random(3), 0.2)
         X = in_ball(rng, ball.center, 0.2, n_unknowns(3) + 3)
         y = rng.normal(size=len(X))
         try:
@@ -130,10 +130,10 @@ def test_where_plain_cholesky_fails():
 def test_too_few_points_without_noise_are_refused():
     X = np.random.default_rng(0).random((5, 2))
     with pytest.raises(ValueError, match="without noise a quadratic in 2 variables needs 6 points, got 5"):
-        LocalQuadratic.fit(Ball(np.full(2, 0.5), 1.0), X, np.zeros(5))
+        LocalQuadratic.fit(Ellipsoid(np.full(2, 0.5), 1.0), X, np.zeros(5))
 
 
-def test_points_that_determine_nothing_are_refused():
+def test_points_that_determine_no_quadratic_are_refused():
     X = np.zeros((8, 2))
     with pytest.raises(ValueError, match="do not determine a quadratic"):
-        LocalQuadratic.fit(Ball(np.zeros(2), 1.0), X, np.zeros(8))
+        LocalQuadratic.fit(Ellipsoid(np.zeros(2), 1.0), X, np.zeros(8))

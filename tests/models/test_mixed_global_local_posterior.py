@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reference
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
@@ -14,7 +14,7 @@ from dale.models.quadratic_fit import n_unknowns
 def random_regions(rng, d, most):
     balls = []
     for _ in range(most):
-        ball = Ball(rng.random(d), float(rng.uniform(0.1, 0.35)))
+        ball = Ellipsoid(rng.random(d), float(rng.uniform(0.1, 0.35)))
         if not any(ball.overlaps(other) for other in balls):
             balls.append(ball)
     return tuple(balls)
@@ -57,7 +57,7 @@ def test_equals_the_dense_posterior(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_without_noise_regions_are_least_squares(seed):
     rng = np.random.default_rng(seed)
-    ball = Ball(np.full(2, 0.5), 0.2)
+    ball = Ellipsoid(np.full(2, 0.5), 0.2)
     X = np.vstack([in_ball(rng, ball, 9), [[0.0, 0.0], [0.9, 0.1], [0.05, 1.0]]])
     y, A = rng.normal(size=12), in_ball(rng, ball, 10)
     model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5))
@@ -76,7 +76,7 @@ def test_without_regions_it_is_the_global_model():
 
 def test_all_observations_in_regions_leave_the_prior_outside():
     rng = np.random.default_rng(0)
-    balls = (Ball(np.full(2, 0.2), 0.15), Ball(np.full(2, 0.8), 0.15))
+    balls = (Ellipsoid(np.full(2, 0.2), 0.15), Ellipsoid(np.full(2, 0.8), 0.15))
     X = np.vstack([in_ball(rng, b, 8) for b in balls])
     y, A = rng.normal(size=16), np.vstack([[[0.5, 0.5], [0.0, 1.0]], in_ball(rng, balls[1], 3)])
     model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), balls, X, y, Prior(0.2, 1.44))
@@ -87,9 +87,9 @@ def test_all_observations_in_regions_leave_the_prior_outside():
     np.testing.assert_allclose(mean[2:], expected, rtol=0, atol=1e-9)
 
 
-def test_observations_of_one_part_do_not_show_in_another():
+def test_observations_of_one_part_do_not_affect_another():
     rng = np.random.default_rng(0)
-    balls = (Ball(np.full(2, 0.2), 0.15), Ball(np.full(2, 0.8), 0.15))
+    balls = (Ellipsoid(np.full(2, 0.2), 0.15), Ellipsoid(np.full(2, 0.8), 0.15))
     X = np.vstack([*(in_ball(rng, b, 8) for b in balls), [[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]]])
     y = rng.normal(size=19)
     altered = y.copy()

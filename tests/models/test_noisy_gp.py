@@ -8,7 +8,16 @@ import pytest
 import reference
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.noisy_gp import LEAST_VARIANCE, LENGTH_SCALES, LIKELY, RATIOS, SIGNALS, WIDTH, fit_noise, losses
+from dale.models.noisy_gp import (
+    LENGTH_SCALES,
+    MIN_NOISE_VARIANCE,
+    NOISE_RATIOS,
+    PRIOR_LENGTH_SCALE,
+    PRIOR_LOG_STD,
+    SIGNAL_VARIANCES,
+    fit_noise,
+    losses,
+)
 
 
 def drawn(seed, n, d, l=0.3, noise=0.1):
@@ -21,7 +30,7 @@ def drawn(seed, n, d, l=0.3, noise=0.1):
 
 
 def log_prior(l, d):
-    return -((math.log(l / (LIKELY * math.sqrt(d))) / WIDTH) ** 2) / 2
+    return -((math.log(l / (PRIOR_LENGTH_SCALE * math.sqrt(d))) / PRIOR_LOG_STD) ** 2) / 2
 
 
 def oracle(X, y, variances=None):
@@ -31,9 +40,9 @@ def oracle(X, y, variances=None):
     for l in math.sqrt(d) * np.array(LENGTH_SCALES):
         K = reference.k_se(X, X, l)
         if variances is None:
-            row = [reference.noisy_log_evidence(K, y, eta) for eta in RATIOS]
+            row = [reference.noisy_log_evidence(K, y, eta) for eta in NOISE_RATIOS]
         else:
-            row = [reference.known_noise_log_evidence(K, y, s2, variances) for s2 in SIGNALS]
+            row = [reference.known_noise_log_evidence(K, y, s2, variances) for s2 in SIGNAL_VARIANCES]
         table.append(np.array(row) + log_prior(l, d))
     return np.array(table)
 
@@ -42,7 +51,7 @@ def ours(X, y, variances=None):
     """The same as the code computes it, but for a constant."""
     d = X.shape[1]
     known = variances is not None
-    shape, eta = (variances, 1 / np.array(SIGNALS)) if known else (np.ones(len(y)), np.array(RATIOS))
+    shape, eta = (variances, 1 / np.array(SIGNAL_VARIANCES)) if known else (np.ones(len(y)), np.array(NOISE_RATIOS))
     return np.array(
         [
             log_prior(l, d) - losses(SquaredExponential(l)(X, X), y, shape, eta, known=known)[0]
@@ -59,14 +68,16 @@ class TestAgainstTheDenseFormulas:
     def test_unknown_noise(self, seed, n, d):
         X, y, _ = drawn(seed, n, d)
         expected, found = oracle(X, y), ours(X, y)
-        certain = np.array(RATIOS) > 1e-5  # below, the oracle loses its digits in a matrix that is all but singular
+        certain = (
+            np.array(NOISE_RATIOS) > 1e-5
+        )  # below, the oracle loses its digits in a matrix that is all but singular
         differences = (expected - expected[0, -1]) - (found - found[0, -1])
         np.testing.assert_allclose(differences[:, certain], 0, atol=1e-8)
         i, j = np.unravel_index(np.argmax(expected), expected.shape)
         fitted = fit_noise(X, y)
         assert fitted.length_scale == pytest.approx(math.sqrt(d) * LENGTH_SCALES[i], rel=1e-12)
-        np.testing.assert_allclose(fitted.noise, RATIOS[j], rtol=1e-12)
-        C = reference.k_se(X, X, fitted.length_scale) + RATIOS[j] * np.eye(n)
+        np.testing.assert_allclose(fitted.noise, NOISE_RATIOS[j], rtol=1e-12)
+        C = reference.k_se(X, X, fitted.length_scale) + NOISE_RATIOS[j] * np.eye(n)
         c = reference.ml_mean(C, y)
         assert fitted.prior == pytest.approx((c, reference.ml_variance(C, y, c)), rel=1e-6, abs=1e-8)
 
@@ -80,9 +91,9 @@ class TestAgainstTheDenseFormulas:
         i, j = np.unravel_index(np.argmax(expected), expected.shape)
         fitted = fit_noise(X, y, errors**2)
         assert fitted.length_scale == pytest.approx(math.sqrt(d) * LENGTH_SCALES[i], rel=1e-12)
-        assert fitted.prior.variance == pytest.approx(SIGNALS[j], rel=1e-12)
+        assert fitted.prior.variance == pytest.approx(SIGNAL_VARIANCES[j], rel=1e-12)
         np.testing.assert_allclose(fitted.noise * fitted.prior.variance, errors**2, rtol=1e-12)
-        C = SIGNALS[j] * reference.k_se(X, X, fitted.length_scale) + np.diag(errors**2)
+        C = SIGNAL_VARIANCES[j] * reference.k_se(X, X, fitted.length_scale) + np.diag(errors**2)
         assert fitted.prior.mean == pytest.approx(reference.ml_mean(C, y), rel=1e-6, abs=1e-8)
 
     def test_repeated_points(self):
@@ -129,7 +140,7 @@ def test_values_without_noise_have_none():
         assert fit_noise(X, y).noise[0] < 1e-5
 
 
-def test_pure_noise_is_no_signal():
+def test_pure_noise_has_no_signal():
     """All of the variance in the noise, nearly: the function is flat to within what 80 errors leave of it."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -140,7 +151,7 @@ def test_pure_noise_is_no_signal():
         assert np.std(p.predict(X).mean) < 0.6
 
 
-def test_the_noisy_ones_are_believed_less():
+def test_noisier_values_get_less_weight():
     """Of two that contradict each other at one point, the one with the smaller error is right."""
     X, y, _ = drawn(5, 30, 1, noise=0.01)
     X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 1.0)
@@ -163,7 +174,7 @@ def test_the_noisy_ones_are_believed_less():
     ],
     ids=["one", "one not 0", "one point twice", "the same twice", "two", "constant"],
 )
-def test_hardly_any_data(X, y, known):
+def test_very_few_data(X, y, known):
     """A model all the same: finite, and its mean among the values."""
     X, y = np.array(X), np.array(y)
     fitted = fit_noise(X, y, np.full(len(y), 0.01) if known else None)
@@ -184,7 +195,7 @@ def test_known_noise_of_any_size(variance):
     """Told to be exact, or worthless."""
     X, y, _ = drawn(6, 20, 2, noise=0.0)
     fitted = fit_noise(X, y, np.full(20, variance))
-    np.testing.assert_allclose(fitted.noise * fitted.prior.variance, max(variance, LEAST_VARIANCE))
+    np.testing.assert_allclose(fitted.noise * fitted.prior.variance, max(variance, MIN_NOISE_VARIANCE))
     p = GaussianProcess.fit(SquaredExponential(fitted.length_scale), X, y, fitted.prior, fitted.noise)
     if variance < 1:
         np.testing.assert_allclose(p.predict(X).mean, y, atol=1e-3)

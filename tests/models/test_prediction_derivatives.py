@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import precise
-from dale.models.base import root_of_variance
+from dale.models.base import std_with_derivatives
 
 
 def bowl(x, bottom, H, floor):
@@ -23,7 +23,7 @@ def test_against_50_digits(d, floor):
     H, bottom, X = G @ G.T, rng.random(d), rng.random((3, d))
     E = X - bottom
     variance = floor + np.sum(E * (E @ H), axis=1) / 2
-    root, gradient, hessian = root_of_variance(variance, E @ H / 2, np.tile(H / 2, (3, 1, 1)))
+    root, gradient, hessian = std_with_derivatives(variance, E @ H / 2, np.tile(H / 2, (3, 1, 1)))
     for i, x in enumerate(X):
 
         def exact(x):
@@ -38,7 +38,7 @@ def test_against_50_digits(d, floor):
 
 def test_by_hand():
     """The root of 1 + x^2 at x = 3/4 is 5/4, its derivatives x / root and 1 / root^3."""
-    root, gradient, hessian = root_of_variance(np.array([25 / 16]), np.array([[0.75]]), np.array([[[1.0]]]))
+    root, gradient, hessian = std_with_derivatives(np.array([25 / 16]), np.array([[0.75]]), np.array([[[1.0]]]))
     assert (root[0], gradient[0, 0], hessian[0, 0, 0]) == pytest.approx((1.25, 0.6, 0.512))
 
 
@@ -46,10 +46,10 @@ def test_by_hand():
 def test_where_there_is_no_variance_there_are_no_derivatives(variance):
     """Nor a warning; rounding may leave it a little below 0."""
     gradient, hessian = np.ones((2, 3)), np.tile(np.eye(3), (2, 1, 1))
-    parts = root_of_variance(np.array([variance, 4.0]), gradient, hessian)
+    parts = std_with_derivatives(np.array([variance, 4.0]), gradient, hessian)
     for part in parts:
         np.testing.assert_array_equal(part[0], 0.0)
-    for part, alone in zip(parts, root_of_variance(np.array([4.0]), gradient[1:], hessian[1:]), strict=True):
+    for part, alone in zip(parts, std_with_derivatives(np.array([4.0]), gradient[1:], hessian[1:]), strict=True):
         np.testing.assert_array_equal(part[1:], alone)
         assert np.any(alone != 0)
 
@@ -58,6 +58,6 @@ def test_where_there_is_no_variance_there_are_no_derivatives(variance):
 def test_in_any_unit(c):
     rng = np.random.default_rng(0)
     variance, gradient, hessian = rng.uniform(1, 2, 5), rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3))
-    ours = root_of_variance(c * c * variance, c * c * gradient, c * c * hessian)
-    for part, expected in zip(ours, root_of_variance(variance, gradient, hessian), strict=True):
+    ours = std_with_derivatives(c * c * variance, c * c * gradient, c * c * hessian)
+    for part, expected in zip(ours, std_with_derivatives(variance, gradient, hessian), strict=True):
         np.testing.assert_allclose(part, c * expected, rtol=1e-13)

@@ -7,7 +7,7 @@ import pytest
 
 import dale
 from dale.history.outliers import OUTLIER_FACTOR
-from dale.models.preprocessing import APART, THIN, are_separated, average_replicates, quantize
+from dale.models.preprocessing import MIN_DISTANCE, THINNING_DISTANCE, are_separated, average_replicates, quantize
 from dale_bench.functions import get
 from hostile import FLAT, bowl
 
@@ -16,7 +16,7 @@ def naive(X, z, told):
     """Group by group in a dictionary, in the order in which the points came."""
     groups = {}
     for x, value, known in zip(X, z, told, strict=True):
-        groups.setdefault(tuple(np.round(x / APART)), []).append((x, value, known))
+        groups.setdefault(tuple(np.round(x / MIN_DISTANCE)), []).append((x, value, known))
     points = [group[0][0] for group in groups.values()]
     values = []
     for group in groups.values():
@@ -25,7 +25,7 @@ def naive(X, z, told):
     return np.array(points), np.array(values)
 
 
-class TestMerged:
+class TestAverageReplicates:
     @pytest.mark.parametrize("d", range(1, 21))
     def test_repeated_points_by_a_dictionary(self, d):
         """However many, and wherever they stand among the others."""
@@ -50,7 +50,7 @@ class TestMerged:
                     assert len(average_replicates(twice, np.zeros(n), np.ones(n, dtype=bool))[0]) == n - 1, (d, n, i, j)
 
     def test_nearly_the_same_is_the_same(self):
-        X = np.array([[0.25, 0.5], [0.75, 0.5], [0.25 + 0.2 * APART, 0.5], [0.25 + 3 * APART, 0.5]])
+        X = np.array([[0.25, 0.5], [0.75, 0.5], [0.25 + 0.2 * MIN_DISTANCE, 0.5], [0.25 + 3 * MIN_DISTANCE, 0.5]])
         points, values = average_replicates(X, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=bool))
         np.testing.assert_array_equal(points, X[[0, 1, 3]])
         assert values.tolist() == [2.0, 2.0, 4.0]
@@ -66,14 +66,14 @@ class TestMerged:
         assert (points.tolist(), values.tolist()) == ([[0.5], [0.2]], [1.0, 9.0])
 
 
-def test_apart():
+def test_are_separated():
     points = np.array([[0.0, 0.0], [1.0, 1.0]])
     A = np.array([[0.0, 0.1], [0.0, 0.3], [0.9, 1.0]])
     assert are_separated(A, points, 0.2).tolist() == [False, True, False]
     assert are_separated(A, points[:0], 0.2).tolist() == [True, True, True]
 
 
-def test_rounded():
+def test_quantize():
     assert quantize([0.3, -0.3, 0.125], 0.25).tolist() == [0.25, -0.25, 0.0]
 
 
@@ -93,7 +93,7 @@ def absurd_ones(X, y):
     told = [i for i in range(len(y)) if not math.isnan(y[i])]
     kept = []
     for i in sorted(told, key=lambda i: y[i]):
-        if all(np.linalg.norm(X[i] - X[j]) > THIN * math.sqrt(X.shape[1]) for j in kept):
+        if all(np.linalg.norm(X[i] - X[j]) > THINNING_DISTANCE * math.sqrt(X.shape[1]) for j in kept):
             kept.append(i)
 
     def typical(some):
@@ -107,7 +107,7 @@ def absurd_ones(X, y):
     return [i for i in told if int(y[i] * 2**20) - best > OUTLIER_FACTOR * unit]
 
 
-class TestBelievable:
+class TestRemoveOutliers:
     @pytest.mark.parametrize("seed", range(40))
     def test_by_the_definition(self, seed):
         rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ class TestBelievable:
         np.testing.assert_array_equal(after.y[after.has_value], before.y[after.has_value])
         np.testing.assert_array_equal(after.X, before.X)
 
-    def test_some_are_absurd_in_that_test(self):
+    def test_that_test_has_outliers(self):
         """The oracle does find some."""
         X, y = np.linspace(0, 1, 9)[:, None], np.array([1, 2, 3, 4, 1e12, 5, 6, 7, 8.0])
         assert absurd_ones(X, y) == [4]
@@ -145,7 +145,7 @@ class TestBelievable:
             history = optimizer.snapshot.history.observations
             assert history.inliers.has_value.all(), trial
 
-    def test_a_function_of_many_decades_loses_its_tops_and_is_solved(self):
+    def test_a_function_of_many_decades_loses_its_maxima_and_is_solved(self):
         """Goldstein and Price's function lies between 3 and 1e6."""
         function, aside = get("goldstein"), set()
         optimizer = dale.Optimizer(function.bounds, seed=0)
@@ -190,7 +190,7 @@ class TestBelievable:
         y[10] = 1.0
         assert seen(X, y).inliers.has_value.tolist() == [False] * 10 + [True] * 11
 
-    def test_an_absurdly_low_value_is_the_best(self):
+    def test_a_low_outlier_is_the_best(self):
         """There is no telling it from a find."""
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.quadratic_fit import QuadraticFit, monomials, n_unknowns
 
 dimensions = pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
@@ -29,7 +29,7 @@ def test_number_of_unknowns():
 
 
 @dimensions
-def test_monomials_are_the_oracle_s(d):
+def test_monomials_equal_the_oracle(d):
     Z = np.random.default_rng(d).normal(size=(5, d))
     assert monomials(Z).shape == (5, n_unknowns(d))
     np.testing.assert_allclose(np.sort(monomials(Z), axis=1), np.sort(reference.monomials(Z), axis=1))
@@ -40,7 +40,7 @@ def test_monomials_are_the_oracle_s(d):
 def test_recovers_quadratics(d, radius):
     rng = np.random.default_rng(d)
     for extra in (0, 1, n_unknowns(d)):
-        ball = Ball(rng.random(d), radius)
+        ball = Ellipsoid(rng.random(d), radius)
         X = in_ball(rng, ball, n_unknowns(d) + extra)
         Z = (X - ball.center) / radius  # exact: the coordinates lose nothing in the difference
         B, t = convex(rng, d), rng.uniform(-0.5, 0.5, d)
@@ -59,7 +59,7 @@ def test_recovers_quadratics(d, radius):
 def test_is_the_least_squares_fit(d):
     """Values that are no quadratic: the same coefficients as the naive regression in the cube."""
     rng = np.random.default_rng(d)
-    ball = Ball(np.full(d, 0.5), 0.5)
+    ball = Ellipsoid(np.full(d, 0.5), 0.5)
     X = in_ball(rng, ball, 3 * n_unknowns(d))
     y = rng.normal(size=len(X))
     fit = QuadraticFit.to(X, y, ball)
@@ -70,7 +70,7 @@ def test_is_the_least_squares_fit(d):
 
 def test_stationary_point_by_the_oracle():
     rng = np.random.default_rng(0)
-    ball = Ball(np.full(2, 0.5), 0.5)
+    ball = Ellipsoid(np.full(2, 0.5), 0.5)
     X = in_ball(rng, ball, 12)
     y = np.sum((X - [0.4, 0.55]) ** 2, axis=1) + 0.01 * rng.normal(size=12)
     fit = QuadraticFit.to(X, y, ball)
@@ -88,7 +88,7 @@ def test_small_variation_on_a_large_value():
     grid = np.arange(5) / 4
     X = np.array([[a, b] for a in grid for b in grid])
     t = np.array([0.375, 0.625])
-    fit = QuadraticFit.to(X, 2.0**40 + np.sum((X - t) ** 2, axis=1), Ball(np.full(2, 0.5), 0.75))
+    fit = QuadraticFit.to(X, 2.0**40 + np.sum((X - t) ** 2, axis=1), Ellipsoid(np.full(2, 0.5), 0.75))
     np.testing.assert_allclose(fit.minimiser, t, atol=1e-12)
     np.testing.assert_allclose(fit.hessian, 2 * np.eye(2), atol=1e-12)
     assert fit.minimum == 2.0**40
@@ -97,7 +97,7 @@ def test_small_variation_on_a_large_value():
 @dimensions
 def test_leave_one_out_error_by_brute_force(d):
     rng = np.random.default_rng(d)
-    ball = Ball(np.full(d, 0.5), 0.5)
+    ball = Ellipsoid(np.full(d, 0.5), 0.5)
     for extra in (1, 2, n_unknowns(d)):
         X = in_ball(rng, ball, n_unknowns(d) + extra)
         y = rng.normal(size=len(X))
@@ -112,8 +112,8 @@ def test_leave_one_out_error_by_brute_force(d):
 
 
 def test_leave_one_out_error_of_an_exact_fit_is_unknown():
-    X = in_ball(np.random.default_rng(0), Ball(np.full(2, 0.5), 0.5), 6)
-    assert QuadraticFit.to(X, X[:, 0], Ball(np.full(2, 0.5), 0.5)).leave_one_out_error == math.inf
+    X = in_ball(np.random.default_rng(0), Ellipsoid(np.full(2, 0.5), 0.5), 6)
+    assert QuadraticFit.to(X, X[:, 0], Ellipsoid(np.full(2, 0.5), 0.5)).leave_one_out_error == math.inf
 
 
 RNG = np.random.default_rng(0)
@@ -132,7 +132,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("points", DEGENERATE)
 def test_points_that_determine_no_quadratic(points):
     X = DEGENERATE[points]
-    assert QuadraticFit.to(X, np.arange(float(len(X))), Ball(np.full(2, 0.5), 1.0)) is None
+    assert QuadraticFit.to(X, np.arange(float(len(X))), Ellipsoid(np.full(2, 0.5), 1.0)) is None
 
 
 @pytest.mark.parametrize(
@@ -147,5 +147,5 @@ def test_points_that_determine_no_quadratic(points):
     ],
 )
 def test_convexity(B, expected):
-    fit = QuadraticFit(Ball(np.zeros(2), 1.0), 0.0, np.zeros(2), np.array(B), 0.0)
+    fit = QuadraticFit(Ellipsoid(np.zeros(2), 1.0), 0.0, np.zeros(2), np.array(B), 0.0)
     assert fit.is_convex is expected

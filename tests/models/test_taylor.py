@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dale.models import taylor
-from dale.models.monomials import MOST_DEGREE, MOST_TERMS, affordable_degree, monomials, n_terms
-from dale.models.taylor import FAR_RHOS, MOST_POINTS, RHOS, TaylorModel
+from dale.models.monomials import MAX_DEGREE, MAX_TERMS, affordable_degree, monomials, n_terms
+from dale.models.taylor import MAX_POINTS, QUADRATIC_RHOS, RHOS, TaylorModel
 
 digits = mp.workdps(80)  # the condition of the kernel takes 38, twice in the std
 exact = np.vectorize(mp.mpf, otypes=[object])
@@ -22,7 +22,7 @@ class Dense:
         n, d = Z.shape
         self.Z, self.t, self.degree = exact(Z), mp.mpf(t), degree
         r = np.array([mp.sqrt(square) for square in np.sum(self.Z * self.Z, axis=1)])
-        noise = self.t ** (degree - 1) * r ** (degree + 1) + mp.mpf(taylor.ROUGHNESS) * r
+        noise = self.t ** (degree - 1) * r ** (degree + 1) + mp.mpf(taylor.NUGGET) * r
         self.K = mp.matrix((self.kernel(self.Z, self.Z) + np.diag(noise**2)).tolist())
         self.weights = mp.cholesky_solve(self.K, mp.matrix(v))
         residual = mp.fdot(exact(v), self.weights)
@@ -33,7 +33,9 @@ class Dense:
 
     def kernel(self, A, B):
         G = A @ B.T
-        return mp.mpf(taylor.FLAT) ** 2 * G + sum(self.t ** (2 * (k - 2)) * G**k for k in range(2, self.degree + 1))
+        return mp.mpf(taylor.LINEAR_PRIOR_STD) ** 2 * G + sum(
+            self.t ** (2 * (k - 2)) * G**k for k in range(2, self.degree + 1)
+        )
 
     @digits
     def predict(self, A):
@@ -102,9 +104,9 @@ def test_second_derivatives_of_every_monomial_by_complex_step(d, degree):
 
 def test_number_of_terms_and_degree():
     for d in range(1, 21):
-        counts = {k: sum(math.comb(d + j - 1, j) for j in range(1, k + 1)) for k in range(1, MOST_DEGREE + 1)}
+        counts = {k: sum(math.comb(d + j - 1, j) for j in range(1, k + 1)) for k in range(1, MAX_DEGREE + 1)}
         assert {k: n_terms(d, k) for k in counts} == counts
-        assert affordable_degree(d) == max([2] + [k for k in counts if counts[k] <= MOST_TERMS])
+        assert affordable_degree(d) == max([2] + [k for k in counts if counts[k] <= MAX_TERMS])
     assert [affordable_degree(d) for d in range(1, 21)] == [6, 6, 6, 4, 3, 3] + 14 * [2]
 
 
@@ -133,7 +135,7 @@ def test_posterior_against_dense_formulas(d, n, radius, size):
     assert model.scale == pytest.approx(s, rel=1e-8 + oracle.rounding)
 
 
-def test_spread_between_points_far_nearer_than_the_radius():
+def test_std_between_points_much_closer_than_the_radius():
     model, oracle, near, _ = within(2, 14, 0.1, 1e-6)
     np.testing.assert_allclose(model.predict(near)[1] / model.scale, oracle.predict(near)[1], rtol=1e-8)
 
@@ -150,14 +152,14 @@ def test_rho_is_the_one_of_the_largest_evidence():
             Z[:3] = Z[3:6] + 1e-6 * Z[:3]  # as good as redundant, but not counted
         y = f(Z) + 10.0 ** rng.uniform(-9, 1) * np.sin(5 * Z @ g) ** 3
         model = TaylorModel.fit(radius * Z, y, np.zeros(d), 0.0, radius)
-        loss = {rho: Dense(Z, y, radius / rho, model.degree).loss for rho in RHOS + FAR_RHOS}
-        fair = {rho: a + taylor.EARNED * (rho in FAR_RHOS) for rho, a in loss.items()}
+        loss = {rho: Dense(Z, y, radius / rho, model.degree).loss for rho in RHOS + QUADRATIC_RHOS}
+        fair = {rho: a + taylor.MIN_LOG_BAYES_FACTOR * (rho in QUADRATIC_RHOS) for rho, a in loss.items()}
         plain, earned = min(loss, key=loss.__getitem__), min(fair, key=fair.__getitem__)
         expected = min(RHOS, key=loss.__getitem__) if few else earned
         assert model.rho == expected
         seen |= {expected, few and earned != expected and "redundancy", not few and earned != plain and "factor"}
     assert {"redundancy", "factor"} <= seen
-    assert len(seen & set(RHOS + FAR_RHOS)) >= 6, seen
+    assert len(seen & set(RHOS + QUADRATIC_RHOS)) >= 6, seen
 
 
 @pytest.mark.parametrize("n", [9, 15, 25])
@@ -175,21 +177,21 @@ def test_hessian_of_the_least_norm(n):
 
 @pytest.mark.parametrize("d", range(1, 8))
 @pytest.mark.parametrize("radius", [0.1, 0.3])
-def test_a_quadratic_is_found_out(d, radius):
+def test_a_quadratic_is_recognised(d, radius):
     """In all the cube; to rho^-2, by which prior and remainder bend it, unless points determine more than degree 2."""
     rng = np.random.default_rng(d)
     f, center, A = quadratic(rng, d), rng.uniform(0.3, 0.7, d), rng.random((200, d))
-    value, enough = float(f(center[None])[0]), min(2 * n_terms(d, affordable_degree(d)), MOST_POINTS)
+    value, enough = float(f(center[None])[0]), min(2 * n_terms(d, affordable_degree(d)), MAX_POINTS)
     for n, error in ((enough, 1e-10 if d < 7 else 1e-8), (n_terms(d, 2) + 3, 1e-6)):
         X = center + radius * rng.uniform(-1, 1, (n, d))
         model = TaylorModel.fit(X, f(X), center, value, radius)
-        assert model.rho in FAR_RHOS
+        assert model.rho in QUADRATIC_RHOS
         mean, _ = model.predict((A - center) / radius)
         np.testing.assert_allclose(value + mean, f(A), rtol=0, atol=error * np.ptp(f(A)))
 
 
 @pytest.mark.parametrize("d", range(1, 8))
-def test_few_points_earn_nothing_far(d):
+def test_few_points_never_choose_a_quadratic_rho(d):
     rng = np.random.default_rng(d)
     for f in (quadratic(rng, d), lambda X: np.exp(-np.sum((X - 0.5) ** 2, axis=1))):
         for n in range(d + 1, n_terms(d, 2) + 1):
@@ -198,7 +200,7 @@ def test_few_points_earn_nothing_far(d):
 
 
 @models
-def test_slopes_and_curvatures_by_central_differences(d, n):
+def test_gradients_and_hessians_by_central_differences(d, n):
     """Of the mean everywhere; of the std but at the center, where it has a kink."""
     model, _, rng = bumpy_model(d, n)
     Z, h = np.vstack([np.zeros((1, d)), rng.uniform(-1.5, 1.5, (6, d))]), 1e-5
@@ -236,18 +238,18 @@ def test_the_center_is_interpolated_and_the_remainder_grows_from_there(d, n):
 def assert_same(one, other):
     assert (one.rho, one.scale, one.n_points) == (other.rho, other.scale, other.n_points)
     np.testing.assert_array_equal(one.weights, other.weights)
-    np.testing.assert_array_equal(one.root, other.root)
+    np.testing.assert_array_equal(one.covariance_factor, other.covariance_factor)
 
 
 def test_the_nearest_points_are_used_and_none_at_the_center():
-    X = np.random.default_rng(0).random((MOST_POINTS + 50, 2))
+    X = np.random.default_rng(0).random((MAX_POINTS + 50, 2))
     center, y, distance = X[7], bumpy(X), np.linalg.norm(X - X[7], axis=1)
-    nearest = np.argsort(distance)[1 : MOST_POINTS + 1]
+    nearest = np.argsort(distance)[1 : MAX_POINTS + 1]
     expected = TaylorModel.fit(X[nearest], y[nearest], center, y[7], 0.1)
     lies = np.where(distance > np.max(distance[nearest]), 1e6, y)
     more = np.vstack([center, X, center + 1e-11]), np.hstack([-50.0, lies, 50.0])
     assert_same(TaylorModel.fit(*more, center, y[7], 0.1), expected)
-    assert expected.n_points == MOST_POINTS
+    assert expected.n_points == MAX_POINTS
 
 
 @models

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dale.optim.multistart import NEAR_POINTS, Box, maximise, starting_points
+from dale.optim.multistart import NEAR_POINTS, Box, maximize, starting_points
 
 
 def search(function, gradient, box, center=None, allowed=None, seed=0):
     """Maximise f: (d,) -> float with its gradient."""
     starts = starting_points(np.random.default_rng(seed), box, center)
-    return maximise(
+    return maximize(
         lambda A: np.array([function(a) for a in A]), lambda x: (function(x), gradient(x)), starts, box, allowed
     )
 
@@ -41,7 +41,7 @@ BOXES = {
 @pytest.mark.parametrize("d", [1, 2, 4, 6])
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize("place", ["inside", "face", "corner", "beyond"])
-def test_finds_the_top_of_a_quadratic(d, box, place):
+def test_finds_the_maximum_of_a_quadratic(d, box, place):
     rng = np.random.default_rng(d)
     lower, upper = bounds = BOXES[box](d)
     t = rng.uniform(0.2, 0.8, d)
@@ -62,7 +62,7 @@ def test_finds_the_top_of_a_quadratic(d, box, place):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
 @pytest.mark.parametrize("seed", range(5))
-def test_finds_the_highest_of_many_bumps(d, seed):
+def test_finds_the_highest_of_many_maxima(d, seed):
     rng = np.random.default_rng(seed)
     centers = np.array([[0.2] * d, [0.8] * d, [0.2] + [0.8] * (d - 1)])[: 2 if d == 1 else 3]
     centers += rng.uniform(-0.1, 0.1, centers.shape)
@@ -75,7 +75,7 @@ def test_finds_the_highest_of_many_bumps(d, seed):
     assert found.value == pytest.approx(f(found.x), rel=1e-12)
 
 
-def test_finds_a_narrow_top_near_the_center():
+def test_finds_a_narrow_maximum_near_the_center():
     """What exploitation looks like: a spike at the incumbent that no quasi-random point would meet."""
     top = np.full(5, 0.37)
     f, gradient = bumps(np.array([top, np.full(5, 0.8)]), np.array([1.0, 0.1]), 0.03)
@@ -83,7 +83,7 @@ def test_finds_a_narrow_top_near_the_center():
     np.testing.assert_allclose(found.x, top, atol=1e-5)
 
 
-def test_climbs_a_logarithm_far_below_zero():
+def test_maximises_a_logarithm_far_below_zero():
     """Log EI where EI itself is 0: -1e4 and less, and still a gradient."""
     f, gradient = quadratic(np.array([0.3, 0.9]), 1e6 * np.eye(2))
     found = search(lambda x: f(x) - 1e4, gradient, Box.unit(2))
@@ -115,7 +115,7 @@ def test_respects_what_is_allowed():
     assert found.value >= max(f(x) for x in starts[allowed(starts)])
 
 
-def test_a_climb_to_a_forbidden_top_does_not_hide_a_lower_one():
+def test_a_forbidden_maximum_does_not_hide_a_lower_one():
     f, gradient = bumps(np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([1.0, 0.9]), 0.1)
     found = search(f, gradient, Box.unit(2), allowed=lambda A: np.linalg.norm(A - 0.2, axis=1) > 0.35)
     np.testing.assert_allclose(found.x, [0.8, 0.8], atol=1e-4)
@@ -126,7 +126,7 @@ def test_none_where_nothing_is_allowed_or_has_a_value():
     assert search(f, gradient, Box.unit(2), allowed=lambda A: np.zeros(len(A), dtype=bool)) is None
     assert search(lambda x: -np.inf, gradient, Box.unit(2)) is None
     assert search(lambda x: np.nan, gradient, Box.unit(2)) is None
-    assert maximise(lambda A: A[:, 0], lambda x: (x[0], np.ones(2)), np.empty((0, 2)), Box.unit(2)) is None
+    assert maximize(lambda A: A[:, 0], lambda x: (x[0], np.ones(2)), np.empty((0, 2)), Box.unit(2)) is None
 
 
 @pytest.mark.parametrize("hole", [-np.inf, np.nan])
@@ -147,7 +147,7 @@ def test_survives_points_without_a_value(hole):
 def test_one_allowed_start_is_enough():
     f, gradient = quadratic(np.full(2, 0.5), np.eye(2))
     starts = starting_points(np.random.default_rng(0), Box.unit(2))
-    found = maximise(
+    found = maximize(
         lambda A: np.array([f(a) for a in A]),
         lambda x: (f(x), gradient(x)),
         starts,
@@ -162,7 +162,7 @@ def test_arguments_stay_as_they_were():
     f, gradient = quadratic(np.full(2, 0.5), np.eye(2))
     starts, box = starting_points(np.random.default_rng(0), Box.unit(2)), Box.unit(2)
     before = starts.copy()
-    maximise(lambda A: np.array([f(a) for a in A]), lambda x: (f(x), gradient(x)), starts, box)
+    maximize(lambda A: np.array([f(a) for a in A]), lambda x: (f(x), gradient(x)), starts, box)
     np.testing.assert_array_equal(starts, before)
     np.testing.assert_array_equal(box, Box.unit(2))
 
@@ -179,10 +179,10 @@ def test_starting_points_are_in_the_box(seed, d, side, offset, at_edge):
     rng = np.random.default_rng(seed)
     lower = offset + rng.random(d)
     box = Box(lower, lower + side * rng.uniform(0.1, 1, d))
-    center = box.upper if at_edge else box.lower + rng.random(d) * (box.upper - box.lower)
+    center = box.high if at_edge else box.low + rng.random(d) * (box.high - box.low)
     for points in (starting_points(rng, box), starting_points(rng, box, center)):
         assert points.shape[1] == d
-        assert np.all((points >= box.lower) & (points <= box.upper))
+        assert np.all((points >= box.low) & (points <= box.high))
 
 
 def test_starting_points_cover_the_box_and_surround_the_center():

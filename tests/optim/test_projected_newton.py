@@ -83,7 +83,7 @@ def test_quadratics_as_l_bfgs_b_solves_them(d, where, condition):
     """From every start, to the last digits of the value at the start."""
     function, starts = bowl(where, d, condition)
     lower, upper = np.zeros(d), np.ones(d)
-    X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, steps=MANY)
+    X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, max_steps=MANY)
     theirs = lbfgsb(function, starts, lower, upper)
     assert np.all(values <= theirs.fun + 1e-14 * np.max(function(starts).value))
     np.testing.assert_array_equal(values, function(X).value)
@@ -93,12 +93,12 @@ def test_quadratics_as_l_bfgs_b_solves_them(d, where, condition):
 
 
 @pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])
-def test_no_start_is_caught_on_a_face_that_is_not_the_last(condition):
+def test_no_start_gets_stuck_at_a_bound(condition):
     """Bowls with their bottom anywhere around the box: all starts must come to the one minimum there is."""
     for seed in range(20):
         rng = np.random.default_rng([seed, 5])
         function, starts = Bowl(rng.uniform(-0.5, 1.5, 5), condition, rng), rng.random((4, 5))
-        _, values = minimize_on_box(function, starts, np.zeros(5), np.ones(5), tolerance=TIGHT, steps=MANY)
+        _, values = minimize_on_box(function, starts, np.zeros(5), np.ones(5), tolerance=TIGHT, max_steps=MANY)
         assert np.ptp(values) <= 1e-12 * np.max(function(starts).value), seed
 
 
@@ -111,12 +111,12 @@ def test_one_step_solves_a_quadratic_inside_the_box(scale):
         return FunctionValues(*(scale * part for part in function(X)))
 
     tolerance = Tolerance(gtol=0.0, ftol=0.0)
-    X, _ = minimize_on_box(scaled, starts, np.full(6, -9.0), np.full(6, 9.0), tolerance=tolerance, steps=1)
+    X, _ = minimize_on_box(scaled, starts, np.full(6, -9.0), np.full(6, 9.0), tolerance=tolerance, max_steps=1)
     np.testing.assert_allclose(X, np.tile(function.bottom, (5, 1)), atol=1e-10)
 
 
-def test_one_step_is_enough_along_a_face_that_the_minimum_lies_behind():
-    """Though the gradient at the start leads away from the face: a step out of the box is taken back before it is made."""
+def test_one_step_is_enough_if_the_minimum_lies_beyond_a_bound():
+    """Although the gradient at the start points away from the bound: a step that leaves the box is replaced."""
     H, bottom = np.array([[1.0, 0.99], [0.99, 1.0]]), np.array([-0.5, 0.9])
 
     def behind(X):
@@ -125,7 +125,7 @@ def test_one_step_is_enough_along_a_face_that_the_minimum_lies_behind():
 
     start = np.array([[0.0, 0.1]])
     assert behind(start).gradient[0, 0] < 0
-    X, _ = minimize_on_box(behind, start, np.zeros(2), np.ones(2), tolerance=TIGHT, steps=1)
+    X, _ = minimize_on_box(behind, start, np.zeros(2), np.ones(2), tolerance=TIGHT, max_steps=1)
     np.testing.assert_allclose(X, [[0.0, 0.405]], rtol=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_rosenbrock(upper, x):
 
 
 @pytest.mark.parametrize("condition", [1e8, 1e11])
-def test_a_very_narrow_valley_in_a_few_steps(condition):
+def test_an_ill_conditioned_function_in_a_few_steps(condition):
     H = np.diag([1.0, condition])
 
     def narrow(X):
@@ -150,7 +150,7 @@ def test_a_very_narrow_valley_in_a_few_steps(condition):
         return FunctionValues(0.5 * np.sum(E * (E @ H), axis=1), E @ H, np.tile(H, (len(X), 1, 1)))
 
     starts = np.random.default_rng(0).random((5, 2))
-    X, _ = minimize_on_box(narrow, starts, np.zeros(2), np.ones(2), tolerance=TIGHT, steps=3)
+    X, _ = minimize_on_box(narrow, starts, np.zeros(2), np.ones(2), tolerance=TIGHT, max_steps=3)
     np.testing.assert_allclose(X, np.tile([0.7, 0.3], (5, 1)), rtol=1e-12)
 
 
@@ -161,7 +161,7 @@ def test_on_indefinite_polynomials_it_ends_at_a_constrained_minimum(d):
     for seed in range(12):
         rng = np.random.default_rng([d, seed])
         function, starts = Polynomial(d, rng), rng.uniform(-1, 0.7, (6, d))
-        X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, steps=100)
+        X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, max_steps=100)
         _, gradients, hessians = function(X)
         assert np.max(np.abs(free_slope(gradients, X, lower, upper))) < 1e-6, seed
         assert np.all(values <= function(starts).value)
@@ -170,7 +170,7 @@ def test_on_indefinite_polynomials_it_ends_at_a_constrained_minimum(d):
             assert np.all(np.linalg.eigvalsh(A[np.ix_(inside, inside)]) > -1e-6), seed
 
 
-def test_away_from_a_saddle():
+def test_leaves_a_saddle_point():
     """Newton's own step would lead into it; a hair beside it is enough to leave it on the right side."""
 
     def saddle(X):
@@ -186,7 +186,7 @@ def test_away_from_a_saddle():
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e3, 1e200])
-def test_a_plane(scale):
+def test_a_linear_function(scale):
     """No hessian at all: straight down to the corner, without a warning."""
     gradient = scale * np.array([3.0, -0.01, 1e-5])
 
@@ -198,7 +198,7 @@ def test_a_plane(scale):
     np.testing.assert_array_equal(X, np.tile([0.0, 1.0, 0.0], (4, 1)))
 
 
-def test_a_plain():
+def test_a_constant_function():
     """No gradient either: nowhere."""
 
     def plain(X):
@@ -210,7 +210,7 @@ def test_a_plain():
     np.testing.assert_array_equal(values, 1.0)
 
 
-def test_a_slope_that_lies_leads_nowhere():
+def test_a_wrong_gradient_leads_nowhere():
     """Where no part of a step pays the point stays, and the points beside it go on."""
     function, starts = bowl("inside", 2, 10.0)
 
@@ -234,7 +234,7 @@ def test_all_stays_in_the_box_and_never_rises():
     given, clipped = starts.copy(), np.clip(starts, lower, upper)
     before = function(clipped).value
     for steps in (0, 1, 2, 5, 30):
-        X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, steps=steps)
+        X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, max_steps=steps)
         assert np.all((lower <= X) & (upper >= X))
         assert np.all(values <= before)
         np.testing.assert_allclose(values, function(X).value, rtol=1e-13)
@@ -247,7 +247,7 @@ def test_all_stays_in_the_box_and_never_rises():
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf])
 @pytest.mark.parametrize("derivatives", [np.nan, 1.0], ids=["all", "value"])
-def test_what_is_not_finite_is_not_entered_and_not_left(hole, derivatives):
+def test_points_where_the_function_is_not_finite(hole, derivatives):
     """Whether or not the derivatives are."""
     function, _ = bowl("inside", 2, 10.0)
 
@@ -269,7 +269,7 @@ def test_what_is_not_finite_is_not_entered_and_not_left(hole, derivatives):
     assert np.all(values[~stuck] < function(starts[~stuck]).value)
 
 
-def test_nothing_finite_at_all():
+def test_a_function_that_is_nowhere_finite():
     def nowhere(X):
         return FunctionValues(
             np.full(len(X), np.nan), np.full(X.shape, np.nan), np.full((*X.shape, X.shape[1]), np.nan)
@@ -281,7 +281,7 @@ def test_nothing_finite_at_all():
     assert np.all(np.isnan(values))
 
 
-def test_a_start_goes_its_way_whatever_the_others_do():
+def test_starts_do_not_affect_each_other():
     rng = np.random.default_rng(11)
     for d in (1, 3):
         function, starts = Polynomial(d, rng), rng.uniform(-1, 1, (7, d))
@@ -315,11 +315,11 @@ def test_a_loose_tolerance_saves_calls(tolerance):
     if tolerance.gtol:
         assert np.max(np.abs(rosenbrock(end).gradient)) * 4 <= tolerance.gtol
     else:
-        once = minimize_on_box(above_one, end, *box, tolerance=Tolerance(0.0, 0.0), steps=1)[1]
+        once = minimize_on_box(above_one, end, *box, tolerance=Tolerance(0.0, 0.0), max_steps=1)[1]
         assert values[0] - once[0] <= tolerance.ftol * values[0]
 
 
-def test_a_surface_at_some_of_its_points():
+def test_function_values_at_some_points():
     function, starts = bowl("inside", 3, 10.0)
     some = np.array([3, 1])
     for part, same in zip(function(starts).at(some), function(starts[some]), strict=True):

@@ -17,7 +17,7 @@ def test_one_point_in_each_slice(n, d):
     np.testing.assert_array_equal(slices, np.repeat(np.arange(n)[:, None], d, axis=1))
 
 
-def test_coordinates_are_shuffled_apart():
+def test_coordinates_are_shuffled_independently():
     """Not along the diagonal: over many draws the coordinates are uncorrelated and uniform."""
     draws = np.vstack([latin_hypercube(5, 2, np.random.default_rng(s)) for s in range(2000)])
     assert abs(np.corrcoef(draws.T)[0, 1]) < 0.03
@@ -45,7 +45,7 @@ def test_far_from_a_cluster_is_the_other_corner():
     assert np.all(x > 0.7)
 
 
-def test_far_from_nothing_is_anywhere():
+def test_far_from_no_points():
     x = far_from(np.empty((0, 4)), 4, np.random.default_rng(0))
     assert x.shape == (4,)
     assert np.all((x >= 0) & (x < 1))

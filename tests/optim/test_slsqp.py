@@ -32,7 +32,7 @@ def cut(z):
 
 
 @pytest.mark.parametrize("limits", [circle(0.5), circle(0.2), cut], ids=["circle", "small circle", "not convex"])
-def test_the_lowest_point_within_limits_is_that_of_a_dense_grid(limits):
+def test_the_constrained_minimum_is_that_of_a_dense_grid(limits):
     inside = np.array([np.all(limits(z)[0] <= 0) for z in GRID])
     lowest = min(banana(z)[0] for z in GRID[inside])
     starts = [np.array([-0.5, -0.3]), np.array([0.5, -0.6]), np.array([-0.3, 0.2])]
@@ -44,7 +44,7 @@ def test_the_lowest_point_within_limits_is_that_of_a_dense_grid(limits):
     assert lowest - 0.05 < best <= lowest
 
 
-def test_units_of_function_and_limits_do_not_matter():
+def test_units_of_function_and_constraints_do_not_matter():
     def small(z):
         value, gradient = banana(z)
         return 1e-12 * value, 1e-12 * gradient
@@ -58,7 +58,7 @@ def test_units_of_function_and_limits_do_not_matter():
     np.testing.assert_allclose(scaled, plain, atol=1e-6)
 
 
-def test_limits_that_cannot_be_met_are_violated_least():
+def test_constraints_that_cannot_be_met_are_violated_least():
     def limits(z):  # a >= 0.5 and a <= -0.5, the latter twice as dear; b below 0
         return np.array([0.5 - z[0], 2 * (z[0] + 0.5), z[1]]), np.array([[-1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
 
@@ -66,7 +66,7 @@ def test_limits_that_cannot_be_met_are_violated_least():
     np.testing.assert_allclose(np.sum(np.maximum(limits(z)[0], 0)), 1.0, atol=1e-9)  # at a = -0.5
 
 
-def test_what_may_not_be_violated_is_not():
+def test_hard_constraints_hold():
     def soft(z):
         return np.array([0.9 - z[0]]), np.array([[-1.0, 0.0]])
 
@@ -80,7 +80,7 @@ def test_a_function_without_a_value_stays_where_it_is():
     np.testing.assert_array_equal(z, start)
 
 
-def test_jumps_do_not_make_it_endless():
+def test_a_function_with_jumps_terminates():
     def steps(z):
         return np.array([np.floor(8 * z[0]) / 8 + np.floor(8 * z[1]) / 8]), np.array([[1e6, -1e6 * (z[0] > 0)]])
 
@@ -89,21 +89,21 @@ def test_jumps_do_not_make_it_endless():
     assert np.isfinite(value)
 
 
-class TestPulledBack:
+class TestRestoreFeasibility:
     def allowed(self, z):
         return bool(np.all(cut(z)[0] <= 0))
 
-    def test_what_is_allowed_stays(self):
+    def test_a_feasible_point_stays(self):
         x = np.array([-0.5, 0.1])
         assert restore_feasibility(x, None, self.allowed, cut, LOWER, UPPER) is x
 
-    def test_along_the_slopes_it_ends_near_where_it_was(self):
+    def test_with_gradients_it_ends_nearby(self):
         x = np.array([0.2999, 1e-6])  # in the disc; the way back to the inside point leads through it
-        back = restore_feasibility(x, np.array([-0.8, 0.0]), self.allowed, cut, LOWER, UPPER, spare=1e-15)
+        back = restore_feasibility(x, np.array([-0.8, 0.0]), self.allowed, cut, LOWER, UPPER, margin=1e-15)
         assert self.allowed(back)
         assert np.linalg.norm(back - x) < 2e-4
 
-    def test_without_slopes_it_ends_on_the_way_to_the_inside(self):
+    def test_without_gradients_it_ends_between_the_point_and_the_inside(self):
         x, inside = np.array([0.9, 0.9]), np.array([0.0, -0.5])
         back = restore_feasibility(x, inside, self.allowed, None, LOWER, UPPER)
         assert self.allowed(back)
@@ -111,5 +111,5 @@ class TestPulledBack:
         assert abs(a * d - b * c) < 1e-12  # on the line between them
         assert not self.allowed(back + 1e-9 * (x - inside))
 
-    def test_without_a_way_there_is_none(self):
+    def test_none_if_no_feasible_point_is_found(self):
         assert restore_feasibility(np.array([0.9, 0.9]), None, self.allowed, None, LOWER, UPPER) is None

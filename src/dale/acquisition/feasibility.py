@@ -1,11 +1,13 @@
-"""The probability that outcome constraints hold, c_j(x) <= 0, and what is left of log EI under it.
+"""The probability that outcome constraints c_j(x) <= 0 hold, and an acquisition function weighted by it.
 
-Each constraint has a model of its own (``models/constraint_gp.py``). With mean mu and std s,
+Each constraint has a model of its own (``models/constraint_gp.py``). With its mean mu and std s,
 
     log P(c <= 0) = log Phi(u),   u = -mu / s,
-    (log Phi)' = r = phi(u) / Phi(u),   (log Phi)'' = -r (u + r),
+    (log Phi)' = r = phi(u) / Phi(u),   (log Phi)'' = -r (u + r).
 
-and constraints are taken as independent, so that their logarithms add up.
+Constraints count as independent, so that their logarithms add up. Shapes: k points in d dimensions.
+
+Reference: Gardner, Kusner, Xu, Weinberger & Cunningham, "Bayesian Optimization with Inequality Constraints", ICML 2014.
 """
 
 from __future__ import annotations
@@ -17,42 +19,49 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import LOG_SQRT_2PI, Acquisition, Curvature, chain_rule
-from dale.acquisition.expected_improvement import negative_log_ei
-from dale.models.base import PredictionDerivatives
+from dale.acquisition.base import (
+    LOG_SQRT_2PI,
+    Partials,
+    SecondOrderAcquisition,
+    SecondPartials,
+    chain_rule,
+    negative_acquisition,
+)
+from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess
 from dale.optim.projected_newton import FunctionValues
 
-MIN_STD = 1e-9  # of compressed values
+MIN_STD = 1e-9  # of the transformed constraint values
+ASYMPTOTIC_BELOW = -1e4  # u below which phi / Phi = -u to all digits
 
 
-def violations(constraints: Matrix, units: Vector) -> Vector:
-    """Sum of the positive parts of constraints (n, k), each in its unit (k,), (n,)."""
-    return np.asarray(np.sum(np.maximum(constraints, 0.0) / units, axis=1))
+def violations(constraints: Matrix, scales: Vector) -> Vector:
+    """Sum of the positive parts of constraint values (n, q), each divided by its scale (q,): (n,)."""
+    return np.asarray(np.sum(np.maximum(constraints, 0.0) / scales, axis=1))
 
 
-def log_probability_below(mean: Vector, std: Vector) -> Vector:
+def log_probability_below(prediction: Prediction) -> Vector:
     """log P(c <= 0)."""
-    return np.asarray(log_ndtr(-mean / np.maximum(std, MIN_STD)))
+    return np.asarray(log_ndtr(-prediction.mean / np.maximum(prediction.std, MIN_STD)))
 
 
-def log_probability_below_to_second_order(mean: Vector, std: Vector) -> tuple[Acquisition, Curvature]:
-    """The same with its derivatives by mean and std."""
-    s = np.maximum(std, MIN_STD)
-    u = -mean / s
+def log_probability_below_to_second_order(prediction: Prediction) -> tuple[Partials, SecondPartials]:
+    """log P(c <= 0) with its derivatives by mean and std."""
+    s = np.maximum(prediction.std, MIN_STD)
+    u = -prediction.mean / s
     value = log_ndtr(u)
     with np.errstate(over="ignore", invalid="ignore"):
-        r = np.where(u < -1e4, -u, np.exp(-0.5 * u * u - LOG_SQRT_2PI - value))
-        bend = np.where(u < -1e4, -1.0, -r * (u + r))
+        r = np.where(u < ASYMPTOTIC_BELOW, -u, np.exp(-0.5 * u * u - LOG_SQRT_2PI - value))
+        second = np.where(u < ASYMPTOTIC_BELOW, -1.0, -r * (u + r))
     return (
-        Acquisition(value, -r / s, -u * r / s),
-        Curvature(bend / s**2, (r + u * bend) / s**2, (2 * u * r + u * u * bend) / s**2),
+        Partials(value, -r / s, -u * r / s),
+        SecondPartials(second / s**2, (r + u * second) / s**2, (2 * u * r + u * u * second) / s**2),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """The probability that all constraints hold.
+    """The probability that all outcome constraints hold.
 
     Attributes:
         models: One for each constraint.
@@ -61,32 +70,43 @@ class Feasibility:
     models: tuple[GaussianProcess, ...]
 
     def log_probability(self, A: Matrix) -> Vector:
-        """Logarithm of the probability that points (m, d) are feasible, (m,)."""
+        """Logarithm of the probability that points (k, d) are feasible, (k,)."""
         total = np.zeros(len(A))
         for model in self.models:
-            total = total + log_probability_below(*model.predict(A))
+            total = total + log_probability_below(model.predict(A))
         return total
 
     def negative_log_feasibility(self, A: Matrix) -> FunctionValues:
-        """-log P at points (m, d), with its derivatives."""
-        surfaces = []
+        """-log P at points (k, d), with its derivatives."""
+        terms = []
         for model in self.models:
-            beliefs = model.derivatives(A)
-            surfaces.append(chain_rule(beliefs, *log_probability_below_to_second_order(beliefs.mean, beliefs.std)))
-        return _sum(surfaces)
+            derivatives = model.derivatives(A)
+            first, second = log_probability_below_to_second_order(Prediction(derivatives.mean, derivatives.std))
+            terms.append(chain_rule(derivatives, first, second))
+        return _sum(terms)
 
 
-def weighted(
-    believe: Callable[[Matrix], PredictionDerivatives] | None, target: float, feasibility: Feasibility | None
+def feasibility_weighted(
+    acquisition: SecondOrderAcquisition,
+    predict: Callable[[Matrix], PredictionDerivatives] | None,
+    best: float,
+    feasibility: Feasibility | None,
 ) -> Callable[[Matrix], FunctionValues]:
-    """-log EI - log P(feasible), for a search to go down on; without a model of the objective the latter alone."""
+    """Minus (acquisition + log P(feasible)), to be minimised.
 
-    def below(A: Matrix) -> FunctionValues:
-        surfaces = [] if believe is None else [negative_log_ei(believe(A), target)]
-        return _sum(surfaces if feasibility is None else [*surfaces, feasibility.negative_log_feasibility(A)])
+    Args:
+        acquisition: A logarithm (``is_log``), so that adding log P multiplies by the probability.
+        predict: Predictions of the objective; None to use log P alone.
+        best: The value to improve on.
+        feasibility: The outcome constraints; None for none.
+    """
 
-    return below
+    def fun(A: Matrix) -> FunctionValues:
+        terms = [] if predict is None else [negative_acquisition(acquisition, predict(A), best)]
+        return _sum(terms if feasibility is None else [*terms, feasibility.negative_log_feasibility(A)])
+
+    return fun
 
 
-def _sum(surfaces: list[FunctionValues]) -> FunctionValues:
-    return FunctionValues(*(np.asarray(sum(parts)) for parts in zip(*surfaces, strict=True)))
+def _sum(terms: list[FunctionValues]) -> FunctionValues:
+    return FunctionValues(*(np.asarray(sum(parts)) for parts in zip(*terms, strict=True)))

@@ -19,7 +19,9 @@ from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
 from dale.history.trial import Trial, TrialState
-from dale.models.noisy_gp import NoisyModel
+from dale.models.kernels.base import KernelFactory
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.noisy_gp import NoisyGP
 from dale.models.transforms import Standardize
 
 
@@ -100,14 +102,16 @@ class Observations:
         return Standardize.of(self.y[self.has_value])
 
     @cached_property
-    def noisy_gp(self) -> NoisyModel:
+    def noisy_gp(self) -> NoisyGP:
         """A model of signal and noise, fitted to the newest inliers."""
-        if self.inliers is not self:
-            return self.inliers.noisy_gp
+        return self.fit_noisy_gp() if self.inliers is self else self.inliers.noisy_gp
+
+    def fit_noisy_gp(self, kernel: KernelFactory = SquaredExponential) -> NoisyGP:
+        """A model of signal and noise with another kernel, fitted to the newest observations."""
         rows = np.flatnonzero(self.has_value)[-MAX_OBSERVATIONS:]
         known = None if self.noise.known is None else self.noise.known[-MAX_OBSERVATIONS:]
         scale = self.standardize
-        return NoisyModel.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0))
+        return NoisyGP.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0), kernel)
 
     @cached_property
     def best(self) -> Best | None:
@@ -116,10 +120,10 @@ class Observations:
             return None
         row = int(np.argmin(np.where(self.feasible, self.y, np.inf)))
         if self.noise.modelled:
-            lowest = self.noisy_gp.least(self.inliers.feasible)
+            lowest = self.noisy_gp.lowest(self.inliers.feasible)
             if lowest is not None:
                 scale, model = self.inliers.standardize, self.noisy_gp
-                return Best(lowest, scale.inverse(model.mean_of(lowest)), scale.inverse_scale(model.error))
+                return Best(lowest, scale.inverse(model.mean_of(lowest)), scale.inverse_scale(model.noise_std))
         return Best(row, float(self.y[row]), self.noise.level)
 
     def rows(self, keep: np.ndarray) -> Observations:

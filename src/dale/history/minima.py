@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from dale._arrays import Matrix, Vector
 from dale.history.history import History
 from dale.history.trial import Trial
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 from dale.models.transforms import Standardize
 from dale.space.domain import Domain
@@ -122,7 +122,7 @@ def _best_ball(X: Matrix, y: Vector, nearest: np.ndarray, distance: Vector, size
     best: tuple[QuadraticFit, np.ndarray] | None = None
     for k in range(size, min(2 * size, len(X)) + 1):
         members = nearest[:k]
-        ball = Ball(X[members[0]], float(distance[members[-1]]))
+        ball = Ellipsoid(X[members[0]], float(distance[members[-1]]))
         fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None
         if fit is None or not fit.is_convex or fit.leave_one_out_error > MAX_RELATIVE_ERROR * float(np.ptp(y[members])):
             continue

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.models.preprocessing import THIN, thin
+from dale.models.preprocessing import THINNING_DISTANCE, thin
 
 MAX_OBSERVATIONS = 768  # that a global model is fitted to: its cost grows with their cube
 OUTLIER_FACTOR = 1e4
@@ -25,7 +25,7 @@ def find_outliers(X: Matrix, y: Vector) -> np.ndarray:
     """Which values (n,) at points X (n, d) are outliers, (n,)."""
     if len(y) == 0 or not _far_above(y, y).any():
         return np.zeros(len(y), dtype=bool)
-    sample = thin(X, y, THIN * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
+    sample = thin(X, y, THINNING_DISTANCE * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
     return _far_above(y, y[sample] if len(sample) > 2 else y)  # the lower median of one or two values is the best
 
 

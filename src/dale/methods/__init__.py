@@ -1,19 +1,22 @@
-"""The methods, ready to use: each a set of parts that can be swapped or left out.
+"""The methods, ready to use; their parts (kernel, acquisition function, length-scale policy) can be replaced.
 
-dale.minimize(f, bounds, budget=60, method=dale.methods.paper())
+dale.minimize(f, bounds, budget=60, method=dale.methods.ei(kernel=dale.models.kernels.Matern52))
 """
 
-from dale.acquisition.base import AcquisitionFunction
-from dale.acquisition.confidence_bound import lower_confidence_bound
-from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.acquisition.base import Acquisition, SecondOrderAcquisition
+from dale.acquisition.confidence_bound import BETA, LowerConfidenceBound
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.methods.base import Method, Proposal
 from dale.methods.bayesian_optimization import BayesianOptimization
 from dale.methods.default.method import DefaultMethod
+from dale.methods.default.settings import GlobalSettings
 from dale.methods.imgpo import IMGPO
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
 from dale.methods.length_scale.policy import LengthScalePolicy
 from dale.methods.region_identification import RegionIdentification
+from dale.models.kernels.base import KernelFactory
+from dale.models.kernels.squared_exponential import SquaredExponential
 
 __all__ = [
     "IMGPO",
@@ -29,30 +32,50 @@ __all__ = [
 ]
 
 
-def paper() -> BayesianOptimization:
+def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization:
     """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4."""
-    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionIdentification())
+    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionIdentification(), kernel=kernel)
 
 
-def default() -> DefaultMethod:
-    """What ``minimize`` uses when no method is named: a cooled global model and local Taylor models."""
-    return DefaultMethod()
+def default(
+    *,
+    kernel: KernelFactory = SquaredExponential,
+    acquisition: SecondOrderAcquisition = LogExpectedImprovement(),  # noqa: B008 (frozen)
+) -> DefaultMethod:
+    """The method of ``minimize`` unless another is given: a cooled global model and local Taylor models.
+
+    Args:
+        kernel: Of the global models.
+        acquisition: Of the global models; a logarithm, because it is compared with the log EI of local steps.
+    """
+    return DefaultMethod(global_model=GlobalSettings(kernel=kernel, acquisition=acquisition))
 
 
-def ei(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
-    """Plain expected improvement on one global model; by default with the maximum-likelihood length-scale."""
-    return _global_only(length_scale, log_expected_improvement)
+def ei(
+    length_scale: LengthScalePolicy | None = None,
+    *,
+    kernel: KernelFactory = SquaredExponential,
+    acquisition: Acquisition = LogExpectedImprovement(),  # noqa: B008 (frozen)
+) -> BayesianOptimization:
+    """Expected improvement, or another acquisition function, on one global model.
+
+    Args:
+        length_scale: How the length-scale is chosen; None for maximum likelihood.
+        kernel: Of the model.
+        acquisition: The acquisition function.
+    """
+    return BayesianOptimization(
+        length_scale=length_scale or MaximumLikelihood(), acquisition=acquisition, kernel=kernel
+    )
 
 
-def lcb(length_scale: LengthScalePolicy | None = None) -> BayesianOptimization:
-    """The lower confidence bound on one global model; by default with the maximum-likelihood length-scale."""
-    return _global_only(length_scale, lower_confidence_bound)
+def lcb(
+    length_scale: LengthScalePolicy | None = None, *, beta: float = BETA, kernel: KernelFactory = SquaredExponential
+) -> BayesianOptimization:
+    """The lower confidence bound, mean - beta std, on one global model."""
+    return ei(length_scale, kernel=kernel, acquisition=LowerConfidenceBound(beta))
 
 
 def imgpo() -> IMGPO:
-    """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; nothing random about it."""
+    """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; deterministic."""
     return IMGPO()
-
-
-def _global_only(length_scale: LengthScalePolicy | None, acquisition: AcquisitionFunction) -> BayesianOptimization:
-    return BayesianOptimization(length_scale=length_scale or MaximumLikelihood(), regions=None, acquisition=acquisition)

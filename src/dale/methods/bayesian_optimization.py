@@ -1,14 +1,14 @@
 """One proposal of Bayesian optimization (Alg. 1, lines 6-7), as a function of the history.
 
-1. Before the initial design is complete: its next point (lines 2-3).
-2. Regions where the observations look like a convex quadratic (Alg. 3).
+1. Until the initial design is complete: its next point (lines 2-3).
+2. Regions in which the observations fit a convex quadratic (Alg. 3).
 3. The global model: a Gaussian process on the observations outside all regions, its length-scale chosen by the policy
    (Alg. 2), its mean and variance in closed form.
-4. The best point of the acquisition function outside the regions against the minimum of each region. With any region
-   live, the global variance is divided by 100 for this comparison (Sec. 4).
+4. The maximum of the acquisition function outside the regions, or the minimum of a region, whichever has the larger
+   acquisition value. If there are regions, the global variance is divided by 100 for this comparison (Sec. 4).
 
-Pending points are believed to give what the model predicts there, though no less than the best value seen; failed
-ones to be as bad as the worst.
+At pending points the model's own mean is a fantasy value, clipped to the range of the observed values; failed
+evaluations count as the worst value.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import AcquisitionFunction
-from dale.acquisition.expected_improvement import log_expected_improvement
+from dale.acquisition.base import Acquisition, check_acquisition
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.history.history import Observations
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
@@ -38,11 +38,13 @@ from dale.methods.initial_design import (
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.policy import LengthScaleChoice, LengthScalePolicy
 from dale.methods.region_identification import Region, RegionIdentification, Regions
+from dale.models.base import Prediction
 from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
 from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
+from dale.models.kernels.base import KernelFactory, check_kernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import (
-    APART,
+    MIN_DISTANCE,
     POINT_RESOLUTION,
     VALUE_RESOLUTION,
     are_separated,
@@ -50,9 +52,9 @@ from dale.models.preprocessing import (
     quantize,
 )
 from dale.models.transforms import Standardize
-from dale.optim.multistart import Box, Found, maximise, starting_points
+from dale.optim.multistart import Box, Maximum, maximize, starting_points
 
-INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
+N_INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
 
 
@@ -61,62 +63,69 @@ class BayesianOptimization:
     """Settings: the parts of the method.
 
     Attributes:
-        length_scale: How the global model's length-scale is chosen.
+        length_scale: How the length-scale of the global model is chosen.
         regions: How local quadratic regions are found; None for none.
-        acquisition: What the global model is searched for. With ``AlphaRatio`` it must be the logarithm of a positive
-            promise, for ratios are taken.
-        initial: Size of the initial design.
+        acquisition: The acquisition function. ``AlphaRatio`` and regions compare logarithms, so they need one with
+            ``is_log``.
+        n_initial: Size of the initial design.
+        kernel: The kernel of the global model.
+
+    Example:
+        >>> from dale.acquisition import ProbabilityOfImprovement
+        >>> from dale.methods.length_scale import Fixed
+        >>> from dale.models.kernels import Matern52
+        >>> method = BayesianOptimization(Fixed(0.3), acquisition=ProbabilityOfImprovement(), kernel=Matern52)
     """
 
     length_scale: LengthScalePolicy
-    regions: RegionIdentification | None
-    acquisition: AcquisitionFunction = log_expected_improvement
-    initial: int = INITIAL
+    regions: RegionIdentification | None = None
+    acquisition: Acquisition = LogExpectedImprovement()  # noqa: RUF009 (frozen)
+    n_initial: int = N_INITIAL
+    kernel: KernelFactory = SquaredExponential
     name: ClassVar[str] = "bayesian_optimization"
     revision: ClassVar[int] = 1
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the method can deal with; the expected improvement is known if it is what is searched for."""
-        return Capabilities(expected_improvement=self.acquisition is log_expected_improvement)
+        """The reasons state the expected improvement if the acquisition function is its logarithm."""
+        return Capabilities(expected_improvement=self.acquisition.is_log)
 
     def changed_settings(self) -> Mapping[str, Any]:
         """Settings that differ from the defaults, by name."""
         return changed_settings(self)
 
     def __post_init__(self) -> None:
-        if isinstance(self.length_scale, AlphaRatio) and self.acquisition is not log_expected_improvement:
-            raise ValueError("AlphaRatio compares logarithms of promises: wanted acquisition=log_expected_improvement")
         if not callable(getattr(self.length_scale, "choose", None)):
             raise TypeError(
-                "length_scale must be a policy such as dale.methods.length_scale.Fixed(0.3) or AlphaRatio(), "
+                "length_scale: expected a policy such as dale.methods.length_scale.Fixed(0.3) or AlphaRatio(), "
                 f"got {self.length_scale!r}"
             )
-        if self.regions is not None and self.acquisition is not log_expected_improvement:
-            raise ValueError("a region promises log EI: wanted acquisition=log_expected_improvement, or regions=None")
-        if self.initial < 1:
-            raise ValueError(f"the initial design needs at least one point, got initial={self.initial!r}")
+        log_for = "AlphaRatio" if isinstance(self.length_scale, AlphaRatio) else ""
+        check_acquisition(self.acquisition, log_for=log_for or ("RegionIdentification" if self.regions else ""))
+        check_kernel(self.kernel)
+        if self.n_initial < 1:
+            raise ValueError(f"n_initial: expected at least one point of the initial design, got {self.n_initial!r}")
 
     def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """The next point of the unit cube."""
-        first = initial_proposal(snapshot, self.initial, rng)
+        first = initial_proposal(snapshot, self.n_initial, rng)
         if first is not None:
             return first
-        view = View(self, snapshot, rng("global"), snapshot.cache.of(IncrementalCholesky))
-        decision = self.length_scale.choose(view)  # line 6
-        found = view.search(_shrunk(decision.posterior) if view.regions.live else decision.posterior)  # line 7
-        promised = [(view.region_promise(region), region) for region in view.open_regions]
-        best = max(promised, key=lambda pair: pair[0], default=None)
+        context = GlobalModelContext(self, snapshot, rng("global"), snapshot.cache.of(IncrementalCholesky))
+        choice = self.length_scale.choose(context)  # line 6
+        found = context.search(_shrunk(choice.posterior) if context.regions.live else choice.posterior)  # line 7
+        local = [(context.region_acquisition(region), region) for region in context.open_regions]
+        best = max(local, key=lambda pair: pair[0], default=None)
         if best is not None and (found is None or best[0] > found.value):
-            return view.local_proposal(best[1], best[0], decision)
-        return (
-            space_filling_proposal(snapshot, rng("global")) if found is None else view.global_proposal(found, decision)
-        )
+            return context.local_proposal(best[1], best[0], choice)
+        if found is None:
+            return space_filling_proposal(snapshot, rng("global"))
+        return context.global_proposal(found, choice)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """What is known at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
+class GlobalModelContext:
+    """The data of one proposal: the ``LengthScaleContext`` that a length-scale policy uses."""
 
     method: BayesianOptimization
     snapshot: Snapshot
@@ -124,7 +133,7 @@ class View:
     cache: IncrementalCholesky
     box: Box = field(init=False)
     starts: Matrix = field(init=False)
-    _searched: dict[GaussianProcess, Found | None] = field(init=False, default_factory=dict)
+    _searched: dict[GaussianProcess, Maximum | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
@@ -153,7 +162,7 @@ class View:
 
     @cached_property
     def scale(self) -> Standardize:
-        """Standardises the values."""
+        """The standardisation of the values."""
         return Standardize.of(self.observations.y[self.observations.has_value])
 
     @cached_property
@@ -174,7 +183,7 @@ class View:
         if self.method.regions is None:
             return Regions()
         found = self.method.regions(self.observations.X[told], self.z[told], self.scale.resolution)
-        # A region whose minimum cannot be evaluated is no use: its ball is left to the global model.
+        # A region whose minimum cannot be evaluated is useless: its ball is left to the global model.
         failed = self.observations.X[~told]
         return replace(
             found,
@@ -183,7 +192,7 @@ class View:
 
     @property
     def open_regions(self) -> tuple[Region, ...]:
-        """Live regions whose minimum is not being evaluated already."""
+        """Live regions whose minimum is not pending."""
         return tuple(
             r
             for r in self.regions.live
@@ -195,13 +204,13 @@ class View:
         """Points (m, d) and values (m,) that the global model sees: those in no region."""
         outside = ~self.regions.inside(self.observations.X)
         if not np.any(outside):
-            outside[:] = True  # a global model of nothing would have no opinion
+            outside[:] = True  # a global model needs data
         X, z = average_replicates(self.observations.X[outside], self.z[outside], self.observations.has_value[outside])
         return X, quantize(z, VALUE_RESOLUTION)
 
     def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model, given the observations outside all regions."""
-        kernel = SquaredExponential(length_scale)
+        kernel = self.method.kernel(length_scale)
         X, z = self.outside
         if length_scale == self.previous and not self.regions.live:
             factor = self.cache.factor(
@@ -212,8 +221,8 @@ class View:
         posterior = GaussianProcess(kernel, X, z, factor, maximum_likelihood_prior(factor, z))
         lowest, highest = quantize([self.best, np.max(self.z)], VALUE_RESOLUTION)
         for x in self.snapshot.history.pending:
-            believed = float(posterior.predict(x[None, :]).mean[0])
-            posterior = posterior.extended(x, min(max(believed, lowest), highest))
+            mean = float(posterior.predict(x[None, :]).mean[0])
+            posterior = posterior.condition(x[None, :], np.array([min(max(mean, lowest), highest)]))
         return posterior
 
     def standardised(self, prior: Prior) -> Prior:
@@ -221,71 +230,71 @@ class View:
         unit = self.scale.inverse_scale(1.0)
         return Prior(float(self.scale(np.array(prior.mean))), prior.variance / unit**2)
 
-    def promise(self, posterior: GaussianProcess) -> float:
-        """Logarithm of the best acquisition outside the regions."""
+    def max_log_acquisition(self, posterior: GaussianProcess) -> float:
+        """Maximum of the acquisition function, a logarithm, outside the regions."""
         found = self.search(posterior)
         return -math.inf if found is None else found.value
 
-    def search(self, posterior: GaussianProcess) -> Found | None:
-        """The best allowed point of the acquisition function; the same model is searched once."""
+    def search(self, posterior: GaussianProcess) -> Maximum | None:
+        """The maximum of the acquisition function among allowed points; each model is searched once."""
         if posterior not in self._searched:
             self._searched[posterior] = self._search(posterior)
         return self._searched[posterior]
 
-    def _search(self, posterior: GaussianProcess) -> Found | None:
+    def _search(self, posterior: GaussianProcess) -> Maximum | None:
         best = float(quantize(self.best, VALUE_RESOLUTION))
 
         def values(A: Matrix) -> Vector:
-            return self.method.acquisition(*posterior.predict(A), best).value
+            return self.method.acquisition(posterior.predict(A), best)
 
         def value_and_gradient(x: Vector) -> tuple[float, Vector]:
             mean, std, mean_gradient, std_gradient = posterior.predict_with_gradient(x)
-            value, by_mean, by_std = self.method.acquisition(np.array(mean), np.array(std), best)
+            prediction = Prediction(np.array(mean), np.array(std))
+            value, by_mean, by_std = self.method.acquisition.partials(prediction, best)
             return float(value), by_mean * mean_gradient + by_std * std_gradient
 
-        return maximise(values, value_and_gradient, self.starts, self.box, self.allowed)
+        return maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) are in no region, and neither observed nor being evaluated."""
+        """Which points (m, d) are in no region, and neither observed nor pending."""
         return (
             ~self.regions.inside(A)
-            & are_separated(A, self.observations.X, APART)
+            & are_separated(A, self.observations.X, MIN_DISTANCE)
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
 
-    def region_promise(self, region: Region) -> float:
-        """Log EI at the minimum of a region, where nothing is left uncertain (``gp/local_quadratic.py``)."""
-        return float(log_expected_improvement(np.array(region.minimum), np.array(0.0), self.best).value)
+    def region_acquisition(self, region: Region) -> float:
+        """Acquisition value at the minimum of a region, where the std is 0 (``models/mixed_global_local.py``)."""
+        return float(self.method.acquisition(Prediction(np.array(region.minimum), np.array(0.0)), self.best))
 
-    def local_proposal(self, region: Region, promise: float, decision: LengthScaleChoice) -> Proposal:
+    def local_proposal(self, region: Region, value: float, choice: LengthScaleChoice) -> Proposal:
         """The minimum of a region."""
         reason = replace(
-            self._why(Source.LOCAL, promise, decision),
+            self._reason(Source.LOCAL, value, choice),
             region=self.regions.live.index(region) + 1,
             mean=self.scale.inverse(region.minimum),
             std=0.0,
         )
         return Proposal(region.minimiser, reason)
 
-    def global_proposal(self, found: Found, decision: LengthScaleChoice) -> Proposal:
-        """The best point of the global model."""
-        mean, std = decision.posterior.predict(found.x[None, :])
+    def global_proposal(self, found: Maximum, choice: LengthScaleChoice) -> Proposal:
+        """The maximum of the acquisition function under the global model."""
+        mean, std = choice.posterior.predict(found.x[None, :])
         reason = replace(
-            self._why(Source.GLOBAL, found.value, decision),
+            self._reason(Source.GLOBAL, found.value, choice),
             mean=self.scale.inverse(float(mean[0])),
             std=self.scale.inverse_scale(float(std[0])),
         )
         coarse = quantize(found.x, POINT_RESOLUTION)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
-    def _why(self, source: Source, promise: float, decision: LengthScaleChoice) -> Reason:
-        in_logs = self.method.acquisition is log_expected_improvement
+    def _reason(self, source: Source, value: float, choice: LengthScaleChoice) -> Reason:
         return Reason(
             source,
-            length_scale=decision.length_scale,
-            log_alpha_ratio=decision.log_alpha_ratio,
-            cooled=decision.cooled,
-            expected_improvement=self.scale.inverse_scale(math.exp(promise)) if in_logs else None,
+            length_scale=choice.length_scale,
+            log_alpha_ratio=choice.log_alpha_ratio,
+            cooled=choice.cooled,
+            expected_improvement=self.scale.inverse_scale(math.exp(value)) if self.method.acquisition.is_log else None,
             n_regions=len(self.regions.live),
         )
 

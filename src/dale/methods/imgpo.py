@@ -53,7 +53,7 @@ from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Capabilities, Proposal
 from dale.models.cholesky import CholeskyFactor
-from dale.models.gaussian_process import LEAST_VARIANCE, UNKNOWN, GaussianProcess, Prior
+from dale.models.gaussian_process import DEFAULT_PRIOR, MIN_VARIANCE, GaussianProcess, Prior
 from dale.models.kernels.matern import Matern52
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 from dale.models.preprocessing import quantize
@@ -148,7 +148,7 @@ class Model:
         z, kernel = quantize(self.z, MODEL_RESOLUTION), Matern52(self.length_scale)
         factor = CholeskyFactor.of(kernel(self.X, self.X))
         variance = float(z @ factor.solve(z)) / len(z)
-        prior = Prior(0.0, variance) if variance > LEAST_VARIANCE else Prior(*UNKNOWN)
+        prior = Prior(0.0, variance) if variance > MIN_VARIANCE else Prior(*DEFAULT_PRIOR)
         return GaussianProcess(kernel, self.X, z, factor, prior)
 
     def bound(self, centers: list[Vector], M: int) -> float:

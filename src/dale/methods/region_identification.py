@@ -1,12 +1,12 @@
 """Alg. 3: local minimum region identification.
 
-Around every observation, balls that hold its k = N_U .. 2 N_U nearest neighbours are tried; one that looks like a
-convex quadratic with a better minimum inside becomes a region. Every candidate that does not is kept with the reason,
-for plots, tests and the curious.
+Around every observation, the balls of its k = N_U .. 2 N_U nearest neighbours are candidates. A candidate whose
+observations fit a convex quadratic with a better minimum inside becomes a region. Every other candidate is kept with
+its status, for plots and tests.
 
-Where the paper is silent or misprinted: regions are appended on success only (its slots would be overwritten), the
-minimiser must lie in the box too, a regression without a unique answer is a reason of its own, and overlaps are removed
-by keeping the best first, so that a chain A-B-C of overlapping balls leaves A and C.
+Where the paper is silent or misprinted: regions are appended, and only on success (its slots would be overwritten); the
+minimiser must lie in the box too; a regression without a unique solution has a status of its own; overlaps are removed
+best first, so that a chain A-B-C of overlapping balls leaves A and C.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 
-ROUNDING = 32.0  # a fit passes the rounding errors of its points on, this much enlarged at worst
+ROUNDING = 32.0  # a fit amplifies the rounding errors of its values by this factor at most
 TIE = 1e-9  # minima of standardised values that differ by less are equal
 
 
 class CandidateStatus(StrEnum):
-    """What became of a candidate, in the order of the tests."""
+    """The outcome for a candidate, in the order of the checks."""
 
-    DEGENERATE = "degenerate"  # the regression has no unique answer
+    DEGENERATE = "degenerate"  # the regression has no unique solution
     NOT_CONVEX = "not convex"  # line 9
     OUTSIDE_BALL = "minimum outside the ball"  # line 14
     OUTSIDE_BOX = "minimum outside the box"
@@ -42,30 +42,38 @@ class CandidateStatus(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A ball whose ``members`` (indices of observations) look like a convex quadratic."""
+    """A ball whose observations fit a convex quadratic.
 
-    ball: Ball
+    Attributes:
+        ball: The region.
+        fit: The quadratic.
+        members: Indices of the observations.
+        minimiser: x*, (d,).
+        minimum: y*.
+    """
+
+    ball: Ellipsoid
     fit: QuadraticFit
     members: np.ndarray
-    minimiser: Vector  # x*, (d,)
-    minimum: float  # y*
+    minimiser: Vector
+    minimum: float
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Neighbourhood of observation ``index`` with ``k`` points, and what became of it."""
+    """The neighbourhood of observation ``index`` with ``k`` points, and its status."""
 
     index: int
     k: int
-    verdict: CandidateStatus
+    status: CandidateStatus
 
 
 @dataclass(frozen=True)
 class Regions:
-    """The live regions, best first and pairwise disjoint, and everything that was tried."""
+    """The live regions, best first and pairwise disjoint, and all candidates."""
 
     live: tuple[Region, ...] = ()
-    tried: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
     def inside(self, points: Matrix) -> np.ndarray:
         """Which of the points (m, d) are in one of the balls."""
@@ -77,7 +85,7 @@ class Regions:
 
 @dataclass(frozen=True)
 class RegionIdentification:
-    """Settings of Alg. 3; call it with the observations.
+    """Settings of Alg. 3; called with the observations.
 
     Attributes:
         tolerance: Epsilon of line 21: a minimiser this close to an observation has converged.
@@ -90,48 +98,49 @@ class RegionIdentification:
     def __call__(self, X: Matrix, y: Vector, resolution: float = 0.0) -> Regions:
         """Regions of observations X (n, d) in the unit cube with standardised values y (n,).
 
-        A predicted improvement has to exceed ``ROUNDING`` times the ``resolution``, the rounding error of the values.
+        A predicted improvement must exceed ``ROUNDING`` times the ``resolution``, the rounding error of the values.
         """
-        least = float(np.min(y)) - ROUNDING * resolution if len(y) else 0.0
+        target = float(np.min(y)) - ROUNDING * resolution if len(y) else 0.0
         found: list[tuple[Region, Candidate]] = []
-        tried: list[Candidate] = []
+        candidates: list[Candidate] = []
         n, d = X.shape
         if n > n_unknowns(d):
             distances = cdist(X, X)
             nearest = np.argsort(distances, axis=1, kind="stable")
             for i in range(n):  # line 3
-                for candidate, region in self._around(i, X, y, least, distances[i], nearest[i]):
+                for candidate, region in self._around(i, X, y, target, distances[i], nearest[i]):
                     if region is None:
-                        tried.append(candidate)
+                        candidates.append(candidate)
                     else:
                         found.append((region, candidate))
         live: list[Region] = []
         for region, candidate in _best_first(found):  # line 31
             if any(region.ball.overlaps(other.ball) for other in live):
-                tried.append(Candidate(candidate.index, candidate.k, CandidateStatus.OVERLAPS))
+                candidates.append(Candidate(candidate.index, candidate.k, CandidateStatus.OVERLAPS))
             else:
                 live.append(region)
-                tried.append(candidate)
-        return Regions(tuple(live), tuple(tried))
+                candidates.append(candidate)
+        return Regions(tuple(live), tuple(candidates))
 
     def _around(
-        self, i: int, X: Matrix, y: Vector, least: float, distance: Vector, nearest: np.ndarray
+        self, i: int, X: Matrix, y: Vector, target: float, distance: Vector, nearest: np.ndarray
     ) -> Iterator[tuple[Candidate, Region | None]]:
-        """Lines 5-29: ever larger neighbourhoods of one observation, up to the first that fails."""
+        """Lines 5-29: neighbourhoods of one observation of increasing size, up to the first that fails."""
         n, d = X.shape
         for k in range(n_unknowns(d), min(2 * n_unknowns(d), n - 1) + 1):  # line 5
             members = nearest[:k]  # line 6; X_i counts
-            ball = Ball(X[i], float(distance[members[-1]]))  # line 7
+            ball = Ellipsoid(X[i], float(distance[members[-1]]))  # line 7
             fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None  # line 8
-            verdict = self._judge(fit, ball, X, least, nearest[k:])
-            if verdict is not CandidateStatus.REGION or fit is None:
-                yield Candidate(i, k, verdict), None
+            status = self._status(fit, ball, X, target, nearest[k:])
+            if status is not CandidateStatus.REGION or fit is None:
+                yield Candidate(i, k, status), None
                 return  # `break`: larger k are never tried
-            yield Candidate(i, k, verdict), Region(ball, fit, members, fit.minimiser, fit.minimum)
+            yield Candidate(i, k, status), Region(ball, fit, members, fit.minimiser, fit.minimum)
 
-    def _judge(
-        self, fit: QuadraticFit | None, ball: Ball, X: Matrix, least: float, others: np.ndarray
+    def _status(
+        self, fit: QuadraticFit | None, ball: Ellipsoid, X: Matrix, target: float, others: np.ndarray
     ) -> CandidateStatus:
+        """The first check of lines 9-25 that fails."""
         if fit is None:
             return CandidateStatus.DEGENERATE
         if not fit.is_convex:  # line 9
@@ -141,7 +150,7 @@ class RegionIdentification:
             return CandidateStatus.OUTSIDE_BALL
         if np.any(x_star < 0) or np.any(x_star > 1):
             return CandidateStatus.OUTSIDE_BOX
-        if fit.minimum > least:  # line 17
+        if fit.minimum > target:  # line 17
             return CandidateStatus.NO_IMPROVEMENT
         if np.min(np.linalg.norm(X - x_star, axis=1)) < self.tolerance:  # lines 20-21
             return CandidateStatus.CONVERGED
@@ -151,10 +160,10 @@ class RegionIdentification:
 
 
 def _best_first(found: list[tuple[Region, Candidate]]) -> Iterator[tuple[Region, Candidate]]:
-    """By minimum; of equals the one found first.
+    """By minimum; of equal ones the first found.
 
-    The same members seen from another center, or other members of an exact quadratic, give the same minimum up to
-    rounding, and a run must not depend on that.
+    The same members around another center, or other members of an exact quadratic, give the same minimum up to
+    rounding, on which a run must not depend.
     """
     left = list(found)
     while left:

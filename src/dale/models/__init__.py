@@ -1,22 +1,37 @@
-"""Gaussian processes: exact, small, specialised."""
+"""Probabilistic models of the objective and of its constraints: Gaussian processes and local Taylor polynomials."""
 
-from dale.models.base import PointPrediction, Prediction
+from dale.models.base import Model, Prediction, PredictionDerivatives, PredictionGradient
 from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
+from dale.models.constraint_gp import fit_constraints
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
 from dale.models.likelihood import leave_one_out, log_leave_one_out_density, log_marginal_likelihood
 from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
-from dale.models.noisy_gp import NoisyFit, fit_noise
+from dale.models.noisy_gp import NoisyFit, NoisyGP, fit_noise
+from dale.models.quadratic_fit import QuadraticFit
+from dale.models.taylor import TaylorModel
+from dale.models.transforms import Asinh, Log1p, Standardize
 
 __all__ = [
+    "Asinh",
     "CholeskyFactor",
+    "Ellipsoid",
     "GaussianProcess",
     "IncrementalCholesky",
     "LocalQuadratic",
+    "Log1p",
     "MixedGlobalLocalPosterior",
+    "Model",
     "NoisyFit",
-    "PointPrediction",
+    "NoisyGP",
     "Prediction",
+    "PredictionDerivatives",
+    "PredictionGradient",
     "Prior",
+    "QuadraticFit",
+    "Standardize",
+    "TaylorModel",
+    "fit_constraints",
     "fit_noise",
     "leave_one_out",
     "log_leave_one_out_density",

@@ -1,22 +1,20 @@
-"""The factor of a growing set of points, remembered from one proposal to the next.
+"""The Cholesky factor of a correlation matrix, K + jitter I = L L', and how it grows by a row.
 
-The optimizer is a function of its history, so what is remembered must not show: a factor that was extended row by row
-differs in its last bits from one made at once. Hence a rule that makes the result a function of (kernel, points, base)
-alone: the first ``base`` points are factored at once, each later point extends the factor. With the number of points at
-the last change of the length-scale as ``base``, the factor at the length-scale in use costs O(n^2) for each new point,
-and a resumed run arrives at the same bits. (What is factored anew: another length-scale, such as the one that Alg. 2
-tries, and the points outside the regions while there are any.)
+This is the only place where jitter is added. The correlation matrix of close points is positive definite in exact
+arithmetic only; the smallest jitter of ``JITTERS`` that lets it be factored is used, relative to its unit diagonal. It
+stands for noise of standard deviation sqrt(jitter) sigma_f: at least 1e-5 of the prior std, the resolution of the
+model.
 
-The Cholesky factor of a correlation matrix, K + jitter I = L L', and how it grows by a row.
-
-This is the one place where jitter is added. A correlation matrix of close points is positive definite on paper only;
-the least jitter of ``JITTERS`` that lets it be factored is taken, relative to its unit diagonal. It stands for noise of
-standard deviation sqrt(jitter) sigma_f, 1e-5 of the prior std at best, below which this model cannot see.
-
-Adding an observation extends the factor in O(n^2):
+An observation with correlations k (n,) to the others extends the factor in O(n^2):
 
     L+ = [ L   0 ]     v = L^-1 k,   w = sqrt(1 + jitter - v'v).
          [ v'  w ]
+
+A factor that was extended row by row differs in its last bits from one computed at once, but a proposal must be a
+function of the history alone. So ``IncrementalCholesky`` follows a rule that makes its result a function of (kernel,
+points, base): the first ``base`` points are factored at once, each later point extends the factor. With the number of
+points at the last change of the length-scale as ``base``, each new point costs O(n^2), and a resumed run computes the
+same bits.
 """
 
 from __future__ import annotations
@@ -31,75 +29,35 @@ from dale._arrays import Matrix, Vector
 from dale.models.kernels.base import StationaryKernel
 
 JITTERS = tuple(10.0**power for power in range(-10, 1))  # the last one always factors
-LEAST_PIVOT = 1e-14  # a smaller squared diagonal element is rounding error
-
-
-class IncrementalCholesky:
-    """Remembers the last factor that was asked for. Forgetting it changes nothing but the time taken."""
-
-    def __init__(self) -> None:
-        self._kernel: StationaryKernel | None = None
-        self._base = 0
-        self._points: Matrix = np.empty((0, 0))
-        self._factor: CholeskyFactor | None = None
-        self._refactored = 0  # number of points at which the jitter was last raised
-
-    def factor(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor:
-        """CholeskyFactor of k(X, X) for points X (n, d), the first ``base`` of them at once and the rest one by one."""
-        base = min(max(base, 1), len(X))
-        known = self._usable(kernel, X, base)
-        if known is None:
-            factor, refactored = CholeskyFactor.of(kernel(X[:base], X[:base])), 0
-        else:
-            factor, refactored = known, self._refactored
-        for n in range(len(factor), len(X)):
-            grown = factor.extended(kernel(X[n : n + 1], X[:n])[0])
-            if grown is None:
-                grown = CholeskyFactor.of(kernel(X[: n + 1], X[: n + 1]), least_jitter=factor.jitter)
-                refactored = n + 1
-            factor = grown
-        self._kernel, self._base, self._points = kernel, base, X
-        self._factor, self._refactored = factor, refactored
-        return factor
-
-    def _usable(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor | None:
-        """The part of the remembered factor that the points begin with, if it came about by the same rule."""
-        if self._factor is None or kernel != self._kernel or base != self._base:
-            return None
-        n = min(len(X), len(self._points))
-        differ = np.flatnonzero(np.any(self._points[:n] != X[:n], axis=1))
-        shared = int(differ[0]) if len(differ) else n
-        if shared < max(base, self._refactored):
-            return None
-        return self._factor.truncated(shared) if shared < len(self._factor) else self._factor
+MIN_PIVOT = 1e-14  # a smaller squared diagonal element is rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class CholeskyFactor:
-    """L (n, n), lower triangular, stored by rows, and the jitter that was needed.
+    """L (n, n), lower triangular, stored by rows, and the jitter that was added.
 
-    The layout matters: LAPACK solves by another path for a matrix stored by columns, and the last bits differ.
+    The layout matters: for a matrix stored by columns LAPACK uses another code path, and the last bits differ.
     """
 
     lower: Matrix
     jitter: float
 
     @classmethod
-    def of(cls, K: Matrix, *, least_jitter: float = JITTERS[0]) -> CholeskyFactor:
-        """CholeskyFactor a symmetric matrix with unit diagonal, with as little jitter as will do."""
+    def of(cls, K: Matrix, *, min_jitter: float = JITTERS[0]) -> CholeskyFactor:
+        """Factor a symmetric matrix with unit diagonal, with the smallest jitter that works."""
         for jitter in JITTERS:
-            if jitter < least_jitter:
+            if jitter < min_jitter:
                 continue
             L = _cholesky(K, jitter)
             if L is not None:
                 return cls(np.ascontiguousarray(L), jitter)
-        raise FloatingPointError("a correlation matrix could not be factored: it holds NaN or is not symmetric")
+        raise FloatingPointError("a correlation matrix could not be factored: it contains NaN or is not symmetric")
 
     def extended(self, k: Vector) -> CholeskyFactor | None:
-        """The factor with one more point, whose correlations with the others are k (n,); None if jitter is short."""
+        """The factor with one more point, of correlations k (n,) with the others; None if it needs more jitter."""
         v = self.solve_lower(k)
         pivot = 1 + self.jitter - v @ v
-        if not pivot > LEAST_PIVOT:
+        if not pivot > MIN_PIVOT:
             return None
         n = len(k)
         L = np.zeros((n + 1, n + 1))
@@ -133,17 +91,58 @@ class CholeskyFactor:
         return len(self.lower)
 
 
+class IncrementalCholesky:
+    """Keeps the last factor to extend it. This saves time and never changes a result."""
+
+    def __init__(self) -> None:
+        self._kernel: StationaryKernel | None = None
+        self._base = 0
+        self._points: Matrix = np.empty((0, 0))
+        self._factor: CholeskyFactor | None = None
+        self._refactored = 0  # number of points at which the jitter was last raised
+
+    def factor(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor:
+        """The factor of k(X, X) for points X (n, d): the first ``base`` of them at once, the rest one by one."""
+        base = min(max(base, 1), len(X))
+        known = self._usable(kernel, X, base)
+        if known is None:
+            factor, refactored = CholeskyFactor.of(kernel(X[:base], X[:base])), 0
+        else:
+            factor, refactored = known, self._refactored
+        for n in range(len(factor), len(X)):
+            grown = factor.extended(kernel(X[n : n + 1], X[:n])[0])
+            if grown is None:
+                grown = CholeskyFactor.of(kernel(X[: n + 1], X[: n + 1]), min_jitter=factor.jitter)
+                refactored = n + 1
+            factor = grown
+        self._kernel, self._base, self._points = kernel, base, X
+        self._factor, self._refactored = factor, refactored
+        return factor
+
+    def _usable(self, kernel: StationaryKernel, X: Matrix, base: int) -> CholeskyFactor | None:
+        """The part of the last factor that the points begin with, if it was computed by the same rule."""
+        if self._factor is None or kernel != self._kernel or base != self._base:
+            return None
+        n = min(len(X), len(self._points))
+        differ = np.flatnonzero(np.any(self._points[:n] != X[:n], axis=1))
+        shared = int(differ[0]) if len(differ) else n
+        if shared < max(base, self._refactored):
+            return None
+        return self._factor.truncated(shared) if shared < len(self._factor) else self._factor
+
+
 def _triangular(L: Matrix, b: Matrix, *, transposed: bool) -> Matrix:
-    """L^-1 b or L^-T b. LAPACK itself: SciPy's wrapper takes longer than the solution for a few hundred points."""
-    # LAPACK reads columns first, so a matrix stored by rows is handed over as its own transpose, upper triangular.
+    """L^-1 b or L^-T b. By LAPACK: SciPy's wrapper takes longer than the solution for a few hundred points."""
+    # LAPACK expects columns, so a matrix stored by rows is passed as its own transpose, which is upper triangular.
     x, _ = lapack.dtrtrs(L.T, b, lower=0, trans=0 if transposed else 1)
     return np.asarray(x)
 
 
 def _cholesky(K: Matrix, jitter: float) -> Matrix | None:
+    """L of K + jitter I; None if a pivot is too small."""
     A = K.copy()
     A[np.diag_indices_from(A)] += jitter
     L, info = lapack.dpotrf(A, lower=1, clean=1)
-    if info != 0 or not np.min(np.diag(L), initial=1.0) ** 2 > LEAST_PIVOT:
+    if info != 0 or not np.min(np.diag(L), initial=1.0) ** 2 > MIN_PIVOT:
         return None
     return np.asarray(L)

@@ -1,10 +1,12 @@
-"""What is believed about black-box constraints: c_j(x) <= 0, told with each value.
+"""Models of outcome constraints, c_j(x) <= 0, whose values come with each evaluation.
 
-For the global side each constraint has a Gaussian process of its own, with the length-scale that explains it best. It
-sees asinh(c / unit), the unit being the median size of c: this keeps the sign, and a constraint that grows over many
-decades away from its boundary does not hide what it does there. Constraints are taken
-as independent (``acquisition/feasibility.py``). A pending point is believed to violate a
-little (by a std), for else the same point would be asked again and again.
+Each constraint has a Gaussian process of its own, with the length-scale of the largest evidence on a grid. It models
+asinh(c / scale), where the scale is the median size of c: this keeps the sign, and large values far from the boundary
+do not hide the behaviour near it. Constraints count as independent (``acquisition/feasibility.py``).
+
+A fantasy at a pending point violates the constraint by a std or more; otherwise the same point would be proposed again.
+
+Shapes: points (n, d), constraint values (n, q), pending points (m, d).
 """
 
 from __future__ import annotations
@@ -16,48 +18,48 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.models.cholesky import CholeskyFactor
 from dale.models.gaussian_process import GaussianProcess, maximum_likelihood_prior
+from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import log_marginal_likelihood
 from dale.models.preprocessing import VALUE_RESOLUTION, average_replicates, quantize
+from dale.models.transforms import Asinh
 
-LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.08, 2.5, 8))
-ENOUGH = 200  # observations from which the length-scale is chosen
-
-
-def units_of(constraints: Matrix) -> Vector:
-    """What one unit of each constraint is, (k,): its median size, so that a few absurd values do not count."""
-    median = np.median(np.abs(constraints), axis=0)
-    largest = np.max(np.abs(constraints), axis=0)
-    return np.where(median > 0, median, np.where(largest > 0, largest, 1.0))
+LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.08, 2.5, 8))  # in units of sqrt(d)
+MAX_FITTED = 200  # observations that the length-scale is fitted to
 
 
-def fit_constraints(X: Matrix, constraints: Matrix, pending: Matrix) -> tuple[GaussianProcess, ...]:
-    """One model for each constraint, from points (n, d) with their constraints (n, k); others (m, d) are pending."""
-    everywhere = np.ones(len(X), dtype=bool)
-    compressed = np.arcsinh(constraints / units_of(constraints))
-    columns = [average_replicates(X, column, everywhere) for column in compressed.T]
+def constraint_scales(constraints: Matrix) -> Vector:
+    """The scale of each constraint, (q,), from its values (n, q)."""
+    return Asinh.of(constraints).scales
+
+
+def fit_constraints(
+    X: Matrix, constraints: Matrix, pending: Matrix, kernel: KernelFactory = SquaredExponential
+) -> tuple[GaussianProcess, ...]:
+    """One model for each constraint, from points with their constraint values; others are pending."""
+    has_value = np.ones(len(X), dtype=bool)
+    transformed = Asinh.of(constraints)(constraints)
+    columns = [average_replicates(X, column, has_value) for column in transformed.T]
     points, values = columns[0][0], [quantize(v, VALUE_RESOLUTION) for _, v in columns]
-    kernels = [SquaredExponential(l * math.sqrt(X.shape[1])) for l in LENGTH_SCALES]
-    some = np.unique(np.linspace(0, len(points) - 1, ENOUGH).astype(int))
-    factors = [
-        CholeskyFactor.of(kernel(points[some], points[some])) for kernel in kernels
-    ]  # the same for all constraints
+    kernels = [kernel(l * math.sqrt(X.shape[1])) for l in LENGTH_SCALES]
+    sample = np.unique(np.linspace(0, len(points) - 1, MAX_FITTED).astype(int))
+    factors = [CholeskyFactor.of(k(points[sample], points[sample])) for k in kernels]  # the same for all constraints
     models = []
     for v in values:
         fits = [
-            GaussianProcess(kernel, points[some], v[some], factor, maximum_likelihood_prior(factor, v[some]))
-            for kernel, factor in zip(kernels, factors, strict=True)
+            GaussianProcess(k, points[sample], v[sample], factor, maximum_likelihood_prior(factor, v[sample]))
+            for k, factor in zip(kernels, factors, strict=True)
         ]
         best = max(fits, key=log_marginal_likelihood)
-        whole = best if len(some) == len(points) else GaussianProcess.fit(best.kernel, points, v)
-        models.append(_believing(whole, pending))
+        model = best if len(sample) == len(points) else GaussianProcess.fit(best.kernel, points, v)
+        models.append(_with_fantasies(model, pending))
     return tuple(models)
 
 
-def _believing(posterior: GaussianProcess, pending: Matrix) -> GaussianProcess:
-    """The model that believes pending points (m, d) to violate by a std, if not by more."""
+def _with_fantasies(model: GaussianProcess, pending: Matrix) -> GaussianProcess:
+    """The model with a violation of a std, or as predicted if that is more, at pending points."""
     if len(pending) == 0:
-        return posterior
-    mean, std = posterior.predict(pending)
-    X, v = np.vstack([posterior.points, pending]), np.append(posterior.values, np.maximum(mean, std))
-    return GaussianProcess.fit(posterior.kernel, X, v, posterior.prior)
+        return model
+    mean, std = model.predict(pending)
+    X, v = np.vstack([model.points, pending]), np.append(model.values, np.maximum(mean, std))
+    return GaussianProcess.fit(model.kernel, X, v, model.prior)

@@ -1,10 +1,10 @@
-"""How well a Gaussian process explains its observations, in closed form.
+"""How well a Gaussian process explains its observations: marginal likelihood and leave-one-out, in closed form.
 
 Log marginal likelihood, with K the correlation matrix (jitter included) and n observations:
 
     log p(y) = -(y - c)' K^-1 (y - c) / (2 s2) - log|K| / 2 - n log(2 pi s2) / 2
 
-Leaving one observation out, with a = K^-1 (y - c) and b the diagonal of K^-1 (Rasmussen & Williams, eqs. 5.10-5.12):
+Leaving out one observation, with a = K^-1 (y - c) and b the diagonal of K^-1 (Rasmussen & Williams, eqs. 5.10-5.12):
 
     mean_i = y_i - a_i / b_i,   variance_i = s2 / b_i,   log density = sum_i log N(y_i; mean_i, variance_i)
 """
@@ -20,31 +20,31 @@ from dale.models.base import Prediction
 from dale.models.cholesky import CholeskyFactor
 from dale.models.gaussian_process import GaussianProcess
 
-GRID = tuple(float(l) for l in np.geomspace(0.01, 10.0, 61))  # "exhaustive" in Sec. 4.1: 20 values a decade
+GRID = tuple(float(l) for l in np.geomspace(0.01, 10.0, 61))  # "exhaustive" in Sec. 4.1: 20 values per decade
 
 
 def best_of(scores: Vector) -> int:
-    """Index of the largest score; the largest length-scale on ties."""
+    """Index of the largest score; of equal ones the last, which has the largest length-scale."""
     return len(scores) - 1 - int(np.argmax(np.asarray(scores)[::-1]))
 
 
-def log_marginal_likelihood(posterior: GaussianProcess) -> float:
-    """log p(y) under the posterior's own prior."""
-    y, (c, s2), n = posterior.values, posterior.prior, len(posterior.values)
-    misfit = float((y - c) @ posterior.weights) / s2
-    return -0.5 * (misfit + posterior.factor.log_determinant + n * math.log(2 * math.pi * s2))
+def log_marginal_likelihood(model: GaussianProcess) -> float:
+    """log p(y) under the prior of the model."""
+    y, (c, s2), n = model.values, model.prior, len(model.values)
+    misfit = float((y - c) @ model.weights) / s2
+    return -0.5 * (misfit + model.factor.log_determinant + n * math.log(2 * math.pi * s2))
 
 
-def leave_one_out(posterior: GaussianProcess) -> Prediction:
-    """What each observation would have been predicted as from all others."""
-    b = _inverse_diagonal(posterior.factor)
-    return Prediction(posterior.values - posterior.weights / b, np.sqrt(posterior.prior.variance / b))
+def leave_one_out(model: GaussianProcess) -> Prediction:
+    """Prediction of each observation from all others."""
+    b = _inverse_diagonal(model.factor)
+    return Prediction(model.values - model.weights / b, np.sqrt(model.prior.variance / b))
 
 
-def log_leave_one_out_density(posterior: GaussianProcess) -> float:
+def log_leave_one_out_density(model: GaussianProcess) -> float:
     """Sum of the log densities of the observations under their leave-one-out predictions."""
-    mean, std = leave_one_out(posterior)
-    z = (posterior.values - mean) / std
+    mean, std = leave_one_out(model)
+    z = (model.values - mean) / std
     return float(-0.5 * np.sum(z**2 + np.log(2 * math.pi * std**2)))
 
 

@@ -1,23 +1,23 @@
-"""The posterior under the Mixed-Global-Local kernel, decoupled.
+"""The posterior under the Mixed-Global-Local kernel (Def. 2), decoupled into one model for each part.
 
-Points of different parts are uncorrelated (eq. 18), so the posterior at x is that of the part that x lies in, given the
-observations of that part alone: one Gaussian process for the outside, one quadratic for each region.
+Points of different parts are uncorrelated (eq. 18), so the posterior at x is that of the part in which x lies, given
+the observations of that part alone: a Gaussian process for the outside, a quadratic for each region.
 
-The posterior inside a region, under the quadratic kernel, in weight space.
-
-Prior: f(x) = c + phi(x)'w, w ~ N(0, I), where phi(x)'phi(x') = k_q(x, x'). Observed with noise of variance t at k
-points,
+*Inside a region*, under the quadratic kernel, in weight space. Prior: f(x) = c + phi(x)'w with w ~ N(0, I), where
+phi(x)'phi(x') = k_q(x, x'). Observed with noise of variance t at k points,
 
     mean(x) = c + phi(x)' m,   m minimises |Phi m - (y - c)|^2 + t |m|^2
-    variance(x) = t phi(x)' (Phi'Phi + t I)^-1 phi(x)
+    variance(x) = t phi(x)' (Phi'Phi + t I)^-1 phi(x).
 
-This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Cholesky factor however does not exist
-without noise beyond N_U points. In weight space the limit t -> 0 does: with k >= N_U points that determine a
-quadratic, the mean is the least-squares quadratic and the variance is zero.
+This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Cholesky factor does not exist for t = 0
+and more than N_U points. In weight space the limit t -> 0 exists: with k >= N_U points that determine a quadratic, the
+mean is the least-squares quadratic and the variance is zero.
 
 Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - center) /
-radius, phi(x) = M psi(z), with v = M'w the unknowns: the penalty becomes t |M^-T v|^2, and the stacked least-squares
-problem [Psi; sqrt(t) M^-T] is solved by QR, never through its normal equations.
+radius: phi(x) = M psi(z), with v = M'w the unknowns. The penalty becomes t |M^-T v|^2, and the stacked least-squares
+problem [Psi; sqrt(t) M^-T] is solved by QR, never by its normal equations.
+
+Shapes: X (k, d), y (k,); N_U = 1 + d + d (d + 1) / 2 features.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scipy.linalg import solve_triangular
 
 from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.quadratic import quadratic_features
@@ -42,7 +42,7 @@ class MixedGlobalLocalPosterior:
     """One model for each part of the cube.
 
     Attributes:
-        outside: Global part, given the observations in no region.
+        outside: Model of the outside, given the observations in no region.
         regions: One local model for each region; their balls are pairwise disjoint.
     """
 
@@ -53,7 +53,7 @@ class MixedGlobalLocalPosterior:
     def fit(
         cls,
         kernel: StationaryKernel,
-        balls: tuple[Ball, ...],
+        balls: tuple[Ellipsoid, ...],
         X: Matrix,
         y: Vector,
         prior: Prior,
@@ -83,54 +83,58 @@ class MixedGlobalLocalPosterior:
 
 @dataclass(frozen=True, eq=False)
 class LocalQuadratic:
-    """GaussianProcess in one ball.
+    """The posterior in one ball.
 
     Attributes:
         ball: The region, and the coordinates used inside.
         mean_level: c.
-        coefficients: GaussianProcess mean of v, (N_U,).
-        root: R of the QR factorisation, (N_U, N_U).
+        coefficients: Posterior mean of v, (N_U,).
+        R: Of the QR factorisation, (N_U, N_U).
         noise: t.
     """
 
-    ball: Ball
+    ball: Ellipsoid
     mean_level: float
     coefficients: Vector
-    root: Matrix
+    R: Matrix
     noise: float
 
     @classmethod
-    def fit(cls, ball: Ball, X: Matrix, y: Vector, *, mean_level: float = 0.0, noise: float = 0.0) -> LocalQuadratic:
+    def fit(
+        cls, ball: Ellipsoid, X: Matrix, y: Vector, *, mean_level: float = 0.0, noise: float = 0.0
+    ) -> LocalQuadratic:
         """Condition on observations X (k, d), y (k,).
 
-        Without noise, at least N_U points are needed that determine a quadratic.
+        Without noise, at least N_U points are required, and they must determine a quadratic.
         """
         k, d = X.shape
         p = n_unknowns(d)
-        Psi = quadratic_features((X - ball.center) / ball.radius)
+        Psi = quadratic_features(ball.to_local(X))
         if noise > 0:
             penalty = math.sqrt(noise) * np.linalg.inv(_to_region(ball, d)).T
             A, b = np.vstack([Psi, penalty]), np.append(y - mean_level, np.zeros(p))
         elif k < p:
-            raise ValueError(f"without noise a quadratic in {d} variables needs {p} points, got {k}")
+            raise ValueError(
+                f"without noise a quadratic in {d} variables needs {p} points, got {k}; add points or noise"
+            )
         else:
             A, b = Psi, y - mean_level
         Q, R = np.linalg.qr(A)
         if np.min(np.abs(np.diag(R))) == 0:
-            raise ValueError("the points do not determine a quadratic")
+            raise ValueError("the points do not determine a quadratic; add points or noise")
         return cls(ball, mean_level, solve_triangular(R, Q.T @ b), R, noise)
 
     def predict(self, A: Matrix) -> Prediction:
         """Mean and std at points A (m, d)."""
-        Psi = quadratic_features((A - self.ball.center) / self.ball.radius)
+        Psi = quadratic_features(self.ball.to_local(A))
         mean = self.mean_level + Psi @ self.coefficients
         if self.noise == 0:
             return Prediction(mean, np.zeros(len(A)))
-        v = solve_triangular(self.root, Psi.T, trans="T")
+        v = solve_triangular(self.R, Psi.T, trans="T")
         return Prediction(mean, np.sqrt(self.noise * np.sum(v**2, axis=0)))
 
 
-def _to_region(ball: Ball, d: int) -> Matrix:
+def _to_region(ball: Ellipsoid, d: int) -> Matrix:
     """M with phi(center + radius z) = M psi(z).
 
     Row by row: sqrt(2) x_i = sqrt(2) c_i + r sqrt(2) z_i, and x_i x_j = c_i c_j + r c_i z_j + r c_j z_i + r^2 z_i z_j.

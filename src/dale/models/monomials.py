@@ -1,4 +1,11 @@
-"""TODO docstring."""
+"""Monomials of degree 1 .. m in d variables, with first and second derivatives: the features of a Taylor polynomial.
+
+Each monomial is multiplied by the square root of its multinomial coefficient, so that the features of degree k have the
+rotation-invariant kernel (z . z')^k. Derivatives are table lookups: that of a monomial by a variable is a factor times
+a monomial of lower degree.
+
+Shapes: p monomials; points Z (k, d), features (k, p), gradients (k, p, d), Hessians (k, d, d).
+"""
 
 from __future__ import annotations
 
@@ -11,22 +18,22 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 
-MOST_TERMS = 90  # the degree is the largest with no more monomials ...
-MOST_DEGREE = 6  # ... and no larger than this, though at least 2
+MAX_TERMS = 90  # the degree is the largest with at most this many monomials ...
+MAX_DEGREE = 6  # ... and at most this, but at least 2
 
 
-class Twice(NamedTuple):
-    """Second derivatives of monomials that are not zero, sorted by the pair of variables i <= j.
+class SecondDerivatives(NamedTuple):
+    """The q second derivatives of monomials that are not zero, sorted by the pair of variables i <= j.
 
     Attributes:
-        of: Number of the monomial, (q,).
-        rest: Number of what remains of it; p stands for 1, (q,).
-        factor: And its factor, (q,).
+        monomial: Index of the monomial, (q,).
+        lower: Index of the monomial that its derivative is a multiple of, (q,); p stands for 1.
+        factor: That multiple, (q,).
         begin: Where each pair begins, (d (d + 1) / 2,).
     """
 
-    of: np.ndarray
-    rest: np.ndarray
+    monomial: np.ndarray
+    lower: np.ndarray
     factor: Vector
     begin: np.ndarray
 
@@ -36,48 +43,48 @@ class Monomials(NamedTuple):
 
     Attributes:
         degree: Of each monomial, (p,).
-        root: Root of its multinomial coefficient, (p,).
-        variables: The factors of each, (p, m), filled up with d, which stands for 1.
-        lower: Number of the monomial that remains when variable i is taken away once, (p, d); p stands for 1.
-        factor: How often variable i is in it, times ``root`` over that of the remaining one, (p, d).
-        twice: What remains when two variables are taken away.
+        coefficient: Square root of its multinomial coefficient, (p,).
+        variables: The variables of each, (p, m), padded with d, which stands for 1.
+        lower: Index of the monomial that its derivative by variable i is a multiple of, (p, d); p stands for 1.
+        factor: That multiple, (p, d).
+        second: Second derivatives.
     """
 
     degree: np.ndarray
-    root: Vector
+    coefficient: Vector
     variables: np.ndarray
     lower: np.ndarray
     factor: Matrix
-    twice: Twice
+    second: SecondDerivatives
 
     def __call__(self, Z: Matrix) -> Matrix:
-        """Features (m, p) of points (m, d)."""
+        """Features of points."""
         padded = np.hstack([Z, np.ones((len(Z), 1))])
-        features = padded[:, self.variables[:, 0]] * self.root
+        features = padded[:, self.variables[:, 0]] * self.coefficient
         for column in self.variables.T[1:]:
             features *= padded[:, column]
         return features
 
     def with_gradients(self, Z: Matrix) -> tuple[Matrix, np.ndarray]:
-        """Features (m, p) and their gradients (m, p, d) at points (m, d)."""
+        """Features and their gradients at points."""
         features = self(Z)
         padded = np.hstack([features, np.ones((len(Z), 1))])
         return features, self.factor * padded[:, self.lower]
 
     def hessians(self, features: Matrix, weights: Matrix) -> np.ndarray:
-        """Second derivatives (m, d, d) of the polynomials with these weights, (p,) or (m, p), at m points.
+        """Hessians of polynomials at points with these features.
 
         Args:
-            features: Of the points, (m, p).
-            weights: The same for all points, or those of each.
+            features: Of the points, (k, p).
+            weights: Of the polynomial, (p,), or of one for each point, (k, p).
         """
-        m, d = len(features), self.factor.shape[1]
-        padded = np.hstack([features, np.ones((m, 1))])
-        parts = weights[..., self.twice.of] * self.twice.factor * padded[:, self.twice.rest]
-        hessian = np.zeros((m, d, d))
-        if len(self.twice.of) == 0:
+        k, d = len(features), self.factor.shape[1]
+        padded = np.hstack([features, np.ones((k, 1))])
+        terms = weights[..., self.second.monomial] * self.second.factor * padded[:, self.second.lower]
+        hessian = np.zeros((k, d, d))
+        if len(self.second.monomial) == 0:
             return hessian
-        triangle = np.add.reduceat(parts, self.twice.begin, axis=1)  # from degree 2 on every pair has a term
+        triangle = np.add.reduceat(terms, self.second.begin, axis=1)  # from degree 2 on every pair has a term
         i, j = np.triu_indices(d)
         hessian[:, i, j] = hessian[:, j, i] = triangle
         return hessian
@@ -87,44 +94,48 @@ class Monomials(NamedTuple):
 def monomials(dimension: int, degree: int) -> Monomials:
     """The monomials of a Taylor polynomial without its constant."""
     terms = [t for k in range(1, degree + 1) for t in combinations_with_replacement(range(dimension), k)]
-    number = {t: i for i, t in enumerate(terms)} | {(): len(terms)}
-    root = np.array([_root(t) for t in terms] + [1.0])
+    index = {t: i for i, t in enumerate(terms)} | {(): len(terms)}
+    coefficient = np.array([_coefficient(t) for t in terms] + [1.0])
     lower = np.full((len(terms), dimension), len(terms))
     factor = np.zeros((len(terms), dimension))
     for a, term in enumerate(terms):
         for i in set(term):
             rest = list(term)
             rest.remove(i)
-            lower[a, i] = number[tuple(rest)]
-            factor[a, i] = term.count(i) * root[a] / root[lower[a, i]]
+            lower[a, i] = index[tuple(rest)]
+            factor[a, i] = term.count(i) * coefficient[a] / coefficient[lower[a, i]]
     variables = np.array([t + (dimension,) * (degree - len(t)) for t in terms])
-    return Monomials(np.array([len(t) for t in terms]), root[:-1], variables, lower, factor, _twice(lower, factor))
+    degrees = np.array([len(t) for t in terms])
+    return Monomials(degrees, coefficient[:-1], variables, lower, factor, _second_derivatives(lower, factor))
 
 
-def _twice(lower: np.ndarray, factor: Matrix) -> Twice:
+def _second_derivatives(lower: np.ndarray, factor: Matrix) -> SecondDerivatives:
     """Second derivatives from first ones."""
     p, d = lower.shape
-    # The monomial 1 has no variable to take away: one more row, of zeros, stands for it.
-    again, factor_again = np.vstack([lower, np.full((1, d), p)]), np.vstack([factor, np.zeros((1, d))])
-    of: list[int] = []
-    rest: list[int] = []
+    # The derivatives of the monomial 1 are 0: one more row stands for it.
+    padded_lower, padded_factor = np.vstack([lower, np.full((1, d), p)]), np.vstack([factor, np.zeros((1, d))])
+    monomial: list[int] = []
+    lower_twice: list[int] = []
     factors: list[float] = []
     begin: list[int] = []
     for i, j in zip(*np.triu_indices(d), strict=True):
-        begin.append(len(of))
-        both = factor[:, i] * factor_again[lower[:, i], j]
+        begin.append(len(monomial))
+        both = factor[:, i] * padded_factor[lower[:, i], j]
         a = np.flatnonzero(both)
-        of.extend(a)
-        rest.extend(again[lower[a, i], j])
+        monomial.extend(a)
+        lower_twice.extend(padded_lower[lower[a, i], j])
         factors.extend(both[a])
-    return Twice(np.array(of, dtype=int), np.array(rest, dtype=int), np.array(factors), np.array(begin))
+    return SecondDerivatives(
+        np.array(monomial, dtype=int), np.array(lower_twice, dtype=int), np.array(factors), np.array(begin)
+    )
 
 
-def _root(term: tuple[int, ...]) -> float:
-    ways = math.factorial(len(term))
+def _coefficient(term: tuple[int, ...]) -> float:
+    """Square root of the multinomial coefficient: the number of orders in which its variables can be written."""
+    orders = math.factorial(len(term))
     for variable in set(term):
-        ways //= math.factorial(term.count(variable))
-    return math.sqrt(ways)
+        orders //= math.factorial(term.count(variable))
+    return math.sqrt(orders)
 
 
 def n_terms(dimension: int, degree: int) -> int:
@@ -134,8 +145,8 @@ def n_terms(dimension: int, degree: int) -> int:
 
 @lru_cache(maxsize=64)
 def affordable_degree(dimension: int) -> int:
-    """Degree of the model: as high as ``MOST_TERMS`` allows."""
+    """The highest degree that ``MAX_TERMS`` and ``MAX_DEGREE`` allow."""
     degree = 2
-    while degree < MOST_DEGREE and n_terms(dimension, degree + 1) <= MOST_TERMS:
+    while degree < MAX_DEGREE and n_terms(dimension, degree + 1) <= MAX_TERMS:
         degree += 1
     return degree

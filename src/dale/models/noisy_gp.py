@@ -1,16 +1,21 @@
-"""Length-scale, signal and noise of noisy values: the most probable ones on a grid.
+"""A Gaussian process for noisy values: a smooth signal plus noise.
 
     y ~ N(c 1, s2 (K + eta R))
 
 with K the correlations at length-scale l, and R the shape of the noise: the identity where its variance, eta s2, is
-unknown; the diagonal of the variances where they are known, and then eta s2 = 1. For each l one eigendecomposition
+unknown; the diagonal of the variances where they are known, and then eta s2 = 1.
+
+Length-scale, signal and noise are the most probable ones on a grid. For each l, one eigendecomposition
 R^-1/2 K R^-1/2 = Q diag(e) Q' gives the evidence at every eta. With a = Q' R^-1/2 1, b = Q' R^-1/2 y and D = e + eta,
 
     c  = sum(a b / D) / sum(a^2 / D),    q = sum((b - c a)^2 / D),
     s2 = q / n,  or 1 / eta where the noise is known,
-    -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + what neither l nor eta changes.
+    -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + constant.
 
-Few noisy values say little about l, so it has a prior: log-normal, around ``LIKELY`` sqrt(d), with ``WIDTH``.
+Few noisy values contain little information about l, so it has a log-normal prior with median
+``PRIOR_LENGTH_SCALE`` sqrt(d) and standard deviation ``PRIOR_LOG_STD`` of its logarithm.
+
+Shapes: X (n, d), standardised values (n,).
 """
 
 from __future__ import annotations
@@ -24,24 +29,25 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
-LIKELY, WIDTH = 0.25, 0.5  # the latter of the logarithm
-RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
-SIGNALS = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known; values are standardised
-LEAST_VARIANCE = 1e-10  # of known noise
-MOST_NOISE = 1e6  # in units of the values' std: more is as good as no observation
-MOST_FITTED = 160  # observations that length-scale and noise are fitted to
+PRIOR_LENGTH_SCALE, PRIOR_LOG_STD = 0.25, 0.5
+NOISE_RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
+SIGNAL_VARIANCES = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known
+MIN_NOISE_VARIANCE = 1e-10  # where it is known
+MAX_NOISE_STD = 1e6  # in units of the values' std: such a value contains no information
+MAX_FITTED = 160  # observations that length-scale and noise are fitted to
 
 
 class NoisyFit(NamedTuple):
-    """What explains noisy values best.
+    """The most probable parameters.
 
     Attributes:
-        length_scale: Of the squared-exponential correlation.
+        length_scale: l.
         prior: c and s2.
-        noise: Variances of the noise over s2, (n,).
+        noise: Variances of the noise divided by s2, (n,).
     """
 
     length_scale: float
@@ -49,29 +55,33 @@ class NoisyFit(NamedTuple):
     noise: Vector
 
 
-def fit_noise(X: Matrix, y: Vector, variances: Vector | None = None) -> NoisyFit:
-    """Length-scale, mean, signal and noise of standardised values (n,) at points (n, d).
+def fit_noise(
+    X: Matrix, y: Vector, variances: Vector | None = None, kernel: KernelFactory = SquaredExponential
+) -> NoisyFit:
+    """Length-scale, mean, signal and noise of standardised values.
 
     Args:
-        X: The points.
-        y: Their values, of variance 1 or so.
-        variances: Of the noise in each, (n,), where they are known.
+        X: Points.
+        y: Values, of variance about 1.
+        variances: Of the noise in each value, (n,), where they are known.
+        kernel: The correlation function.
     """
     n, d = X.shape
-    shape = np.ones(n) if variances is None else np.maximum(variances, LEAST_VARIANCE)
-    eta = np.array(RATIOS) if variances is None else 1 / np.array(SIGNALS)
-    best, least = NoisyFit(LIKELY * math.sqrt(d), Prior(0.0, 1.0), shape), math.inf
+    shape = np.ones(n) if variances is None else np.maximum(variances, MIN_NOISE_VARIANCE)
+    eta = np.array(NOISE_RATIOS) if variances is None else 1 / np.array(SIGNAL_VARIANCES)
+    median = PRIOR_LENGTH_SCALE * math.sqrt(d)
+    best, lowest = NoisyFit(median, Prior(0.0, 1.0), shape), math.inf
     for l in math.sqrt(d) * np.array(LENGTH_SCALES):
-        loss, c, s2 = losses(SquaredExponential(float(l))(X, X), y, shape, eta, known=variances is not None)
-        loss += (math.log(l / (LIKELY * math.sqrt(d))) / WIDTH) ** 2 / 2
+        loss, c, s2 = losses(kernel(float(l))(X, X), y, shape, eta, known=variances is not None)
+        loss += (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
         i = int(np.argmin(loss))
-        if loss[i] < least:
-            best, least = NoisyFit(float(l), Prior(float(c[i]), float(s2[i])), eta[i] * shape), float(loss[i])
+        if loss[i] < lowest:
+            best, lowest = NoisyFit(float(l), Prior(float(c[i]), float(s2[i])), eta[i] * shape), float(loss[i])
     return best
 
 
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
-    """-log p(y) but for a constant, c and s2 at each eta (m,), for correlations K (n, n) and R = diag(shape)."""
+    """-log p(y) up to a constant, c and s2 at each eta (m,), for correlations K (n, n) and R = diag(shape)."""
     root = 1 / np.sqrt(shape)
     e, Q = np.linalg.eigh(root[:, None] * K * root)
     a, b = Q.T @ root, Q.T @ (root * y)
@@ -83,54 +93,73 @@ def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyModel:
-    """A smooth function and errors, given all observations.
+class NoisyGP:
+    """A smooth signal plus noise, given observations.
 
     Attributes:
-        rows: Of the history that it was made of, (n,).
-        X: Their points, (n, d).
-        v: Their standardised values, (n,).
-        fitted: What explains them.
+        rows: Row of each observation in the data of the run, (n,).
+        X: Points, (n, d).
+        v: Standardised values, (n,).
+        fitted: The most probable parameters.
+        kernel: The correlation function.
     """
 
     rows: np.ndarray
     X: Matrix
     v: Vector
     fitted: NoisyFit
+    kernel: KernelFactory = SquaredExponential
 
     @classmethod
-    def of(cls, rows: np.ndarray, X: Matrix, v: Vector, known: Vector | None, unit: float) -> NoisyModel:
-        """Fit to values (n,) in units of ``unit``, with the known standard deviations (n,) of their noise, or None."""
-        unit = max(unit, float(np.finfo(float).tiny))
-        variances = None if known is None else (np.minimum(known, MOST_NOISE * unit) / unit) ** 2
+    def of(
+        cls,
+        rows: np.ndarray,
+        X: Matrix,
+        v: Vector,
+        noise_std: Vector | None,
+        scale: float,
+        kernel: KernelFactory = SquaredExponential,
+    ) -> NoisyGP:
+        """Fit to standardised values.
+
+        Args:
+            rows: Row of each observation in the data of the run, (n,).
+            X: Points, (n, d).
+            v: Standardised values, (n,).
+            noise_std: Standard deviations of the noise in units of the objective, (n,); None if they are unknown.
+            scale: One unit of the standardised values, in units of the objective.
+            kernel: The correlation function.
+        """
+        scale = max(scale, float(np.finfo(float).tiny))
+        variances = None if noise_std is None else (np.minimum(noise_std, MAX_NOISE_STD * scale) / scale) ** 2
         n = len(v)
-        sample = np.linspace(0, n - 1, min(n, MOST_FITTED)).astype(int)
-        fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample])
+        sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
+        fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample], kernel)
         all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
-        return cls(rows, X, v, fitted._replace(noise=all_noise))
+        return cls(rows, X, v, fitted._replace(noise=all_noise), kernel)
 
     @cached_property
     def posterior(self) -> GaussianProcess:
-        """Of the smooth function."""
-        kernel = SquaredExponential(self.fitted.length_scale)
+        """Of the signal."""
+        kernel = self.kernel(self.fitted.length_scale)
         return GaussianProcess.fit(kernel, self.X, self.v, self.fitted.prior, self.fitted.noise)
 
     @cached_property
     def means(self) -> Vector:
-        """What is believed of the smooth function at the observations, (n,)."""
+        """Posterior means of the signal at the observations, (n,)."""
         return self.posterior.predict(self.X).mean
 
     def mean_of(self, row: int) -> float:
-        """What is believed of the smooth function at a row of the history."""
+        """Posterior mean of the signal at a row of the data."""
         return float(self.means[np.flatnonzero(self.rows == row)[0]])
 
-    def least(self, among: np.ndarray) -> int | None:
-        """The row of the history with the least mean, among those for which this is True; None if there is none."""
+    def lowest(self, among: np.ndarray) -> int | None:
+        """The row of the data with the lowest posterior mean, of those where ``among`` is True; None if none is."""
         means = np.where(among[self.rows], self.means, np.inf)
         i = int(np.argmin(means))
         return int(self.rows[i]) if means[i] < np.inf else None
 
     @property
-    def error(self) -> float:
-        """Standard deviation of the noise in one more evaluation."""
+    def noise_std(self) -> float:
+        """Standard deviation of the noise in one more evaluation, standardised."""
         return math.sqrt(float(np.median(self.fitted.noise)) * self.fitted.prior.variance)

@@ -1,10 +1,10 @@
-"""The regression of Def. 1 (eq. 17): the quadratic that fits some observations best.
+"""The regression of Def. 1 (eq. 17): the least-squares quadratic of some observations.
 
     min over b0, b1, B of  sum_k [ b0 + b1' x_k + x_k' B x_k / 2 - y_k ]^2
 
-Solved in z = (x - center) / radius, where the monomials are of one size: in the coordinates of the cube the same
-regression loses all digits once the points are 1e-5 apart. With the half of eq. 17, B is the Hessian, the minimiser is
--B^-1 b1 and the minimum b0 + b1' x* / 2; lines 12-13 of Alg. 3 are for the form without the half.
+Solved in z = (x - center) / radius, where all monomials are of the same size: in the coordinates of the cube the same
+regression loses all digits when the points are 1e-5 apart. With the factor 1/2 of eq. 17, B is the Hessian, the
+minimiser is -B^-1 b1 and the minimum b0 + b1' x* / 2; lines 12-13 of Alg. 3 are for the form without the factor.
 
 Unknowns N_U = 1 + d + d (d + 1) / 2. Shapes: X (k, d), y (k,).
 """
@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 
 RANK_TOLERANCE = 1e-8  # relative singular value below which the points do not determine a quadratic
+MIN_FREEDOM = 1e-9  # 1 - leverage below which a point alone determines a coefficient
+MIN_EIGENVALUE_RATIO = 1e-10  # smallest over largest eigenvalue from which a fit is convex
 
 
 def n_unknowns(dimension: int) -> int:
@@ -27,7 +29,7 @@ def n_unknowns(dimension: int) -> int:
 
 
 def monomials(Z: Matrix) -> Matrix:
-    """1, z_i, and z_i z_j for i <= j, (k, N_U), the squares halved as in eq. 17."""
+    """1, z_i, and z_i z_j for i <= j, (k, N_U); squares are halved as in eq. 17."""
     rows, columns = np.triu_indices(Z.shape[1])
     products = Z[:, rows] * Z[:, columns] * np.where(rows == columns, 0.5, 1.0)
     return np.hstack([np.ones((len(Z), 1)), Z, products])
@@ -42,50 +44,50 @@ class QuadraticFit:
         constant: b0 in z.
         gradient: b1 in z, (d,).
         scaled_hessian: B in z, (d, d).
-        leave_one_out_error: Root mean square error at each point of the fit to the others; infinite where a point
-            alone determines a coefficient, as with k = N_U.
+        leave_one_out_error: Root mean square of the errors at each point of the fit to the others; infinite where a
+            point alone determines a coefficient, as with k = N_U.
     """
 
-    ball: Ball
+    ball: Ellipsoid
     constant: float
     gradient: Vector
     scaled_hessian: Matrix
     leave_one_out_error: float
 
     @classmethod
-    def to(cls, X: Matrix, y: Vector, ball: Ball) -> QuadraticFit | None:
+    def to(cls, X: Matrix, y: Vector, ball: Ellipsoid) -> QuadraticFit | None:
         """Fit observations in a ball, or None if they do not determine a quadratic."""
         k, d = X.shape
-        Phi = monomials((X - ball.center) / ball.radius)
+        Phi = monomials(ball.to_local(X))
         U, singular, Vt = np.linalg.svd(Phi, full_matrices=False)
         if k < n_unknowns(d) or singular[-1] <= RANK_TOLERANCE * singular[0]:
             return None
-        level = y[0]  # fitting differences keeps the digits of a small variation on a large value
-        beta = Vt.T @ ((U.T @ (y - level)) / singular)
-        residual = y - level - Phi @ beta
+        offset = y[0]  # differences keep the digits of values that vary little around a large one
+        beta = Vt.T @ ((U.T @ (y - offset)) / singular)
+        residual = y - offset - Phi @ beta
         freedom = 1 - np.sum(U**2, axis=1)  # 1 - leverage
-        tight = bool(np.min(freedom) < 1e-9)
+        interpolates = bool(np.min(freedom) < MIN_FREEDOM)
         rows, columns = np.triu_indices(d)
         B = np.zeros((d, d))
         B[rows, columns] = B[columns, rows] = beta[1 + d :]
         return cls(
             ball=ball,
-            constant=float(level + beta[0]),
+            constant=float(offset + beta[0]),
             gradient=beta[1 : 1 + d],
             scaled_hessian=B,
-            leave_one_out_error=float("inf") if tight else float(np.sqrt(np.mean((residual / freedom) ** 2))),
+            leave_one_out_error=float("inf") if interpolates else float(np.sqrt(np.mean((residual / freedom) ** 2))),
         )
 
     @property
     def is_convex(self) -> bool:
-        """Whether B is positive definite, beyond the rounding of its largest eigenvalue."""
+        """Whether B is positive definite, beyond the rounding error of its largest eigenvalue."""
         eigenvalues = np.linalg.eigvalsh(self.scaled_hessian)
-        return bool(eigenvalues[0] > 1e-10 * abs(eigenvalues[-1]))
+        return bool(eigenvalues[0] > MIN_EIGENVALUE_RATIO * abs(eigenvalues[-1]))
 
     @property
     def minimiser(self) -> Vector:
         """x* = -B^-1 b1 (Alg. 3, line 12) in the cube; only where the fit is convex."""
-        return self.ball.center - self.ball.radius * np.linalg.solve(self.scaled_hessian, self.gradient)
+        return self.ball.to_cube(np.asarray(-np.linalg.solve(self.scaled_hessian, self.gradient), dtype=float))
 
     @property
     def minimum(self) -> float:
@@ -94,10 +96,10 @@ class QuadraticFit:
 
     @property
     def hessian(self) -> Matrix:
-        """Second derivatives in the cube."""
+        """Hessian in the coordinates of the cube."""
         return self.scaled_hessian / self.ball.radius**2
 
     def __call__(self, X: Matrix) -> Vector:
         """q at points (m, d)."""
-        Z = (X - self.ball.center) / self.ball.radius
+        Z = self.ball.to_local(X)
         return self.constant + Z @ self.gradient + 0.5 * np.einsum("ij,jk,ik->i", Z, self.scaled_hessian, Z)

@@ -1,7 +1,7 @@
-"""The best point of a function on a box. It knows no model: it gets a function, starting points and bounds.
+"""The maximum of a function on a box, from many starting points.
 
-Many points are looked at in one call (quasi-random ones, and some around a center at several distances); the best few
-are climbed from with L-BFGS-B and analytic gradients.
+All starting points are evaluated in one call: quasi-random ones, and some around a center at several distances. From
+the best few, L-BFGS-B with analytic gradients searches for the local maxima.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from dale.optim.sampling import sobol
 SOBOL_POWER = 9  # 2^9 quasi-random points
 NEAR_POINTS = 64  # around the center
 NEAR_DISTANCES = (0.2, 0.05, 0.01)  # standard deviations, in sides of the box
-CLIMBS = 4
-CLIMB_STEPS = 60
+N_STARTS = 4  # points from which local maxima are searched
+MAX_STEPS = 60  # of each search
+NOT_FINITE = 1e300  # in place of minus a value that is not finite: L-BFGS-B needs finite ones
 
 
-class Found(NamedTuple):
-    """The best point (d,) and the function there."""
+class Maximum(NamedTuple):
+    """A point (d,) and the value there."""
 
     x: Vector
     value: float
 
 
 class Box(NamedTuple):
-    """All x with lower <= x <= upper, each (d,)."""
+    """All x with low <= x <= high, each (d,)."""
 
-    lower: Vector
-    upper: Vector
+    low: Vector
+    high: Vector
 
     @classmethod
     def unit(cls, dimension: int) -> Box:
@@ -42,60 +43,60 @@ class Box(NamedTuple):
 
 
 def starting_points(rng: np.random.Generator, box: Box, center: Vector | None = None) -> Matrix:
-    """Points (m, d) of the box: a randomly shifted Sobol net, and a cloud around the center."""
-    side, dimension = box.upper - box.lower, len(box.lower)
-    net = box.lower + side * ((sobol(dimension, SOBOL_POWER) + rng.random(dimension)) % 1.0)
+    """Points (m, d) of the box: a Sobol net with a random shift, and normal ones around the center."""
+    side, dimension = box.high - box.low, len(box.low)
+    net = box.low + side * ((sobol(dimension, SOBOL_POWER) + rng.random(dimension)) % 1.0)
     if center is None:
         return net
     distance = np.resize(NEAR_DISTANCES, NEAR_POINTS)[:, None] * side
-    cloud = center + distance * rng.standard_normal((NEAR_POINTS, dimension))
-    return np.vstack([net, np.clip(cloud, box.lower, box.upper)])
+    near = center + distance * rng.standard_normal((NEAR_POINTS, dimension))
+    return np.vstack([net, np.clip(near, box.low, box.high)])
 
 
-def maximise(
+def maximize(
     values: Callable[[Matrix], Vector],
     value_and_gradient: Callable[[Vector], tuple[float, Vector]],
     starts: Matrix,
     box: Box,
     allowed: Callable[[Matrix], np.ndarray] | None = None,
-) -> Found | None:
-    """Largest value on the box.
+) -> Maximum | None:
+    """The largest value on a box.
 
     Args:
         values: The function at points (m, d).
         value_and_gradient: The function and its gradient (d,) at one point.
-        starts: Where to look first, (m, d).
+        starts: Starting points, (m, d).
         box: Where the point must lie.
-        allowed: Which of points (m, d) may be returned; a climb that ends elsewhere counts as its start.
+        allowed: Which of points (m, d) may be returned; a search that ends elsewhere counts as its start.
 
     Returns:
-        The best point, or None if none of the starts is allowed or has a value.
+        The best point found, or None if no start is allowed and has a value.
     """
     if allowed is not None:
         starts = starts[allowed(starts)]
-    level = values(starts) if len(starts) else np.empty(0)
-    order = np.argsort(-level, kind="stable")[:CLIMBS]
-    order = order[level[order] > -np.inf]
+    start_values = values(starts) if len(starts) else np.empty(0)
+    order = np.argsort(-start_values, kind="stable")[:N_STARTS]
+    order = order[start_values[order] > -np.inf]
     if len(order) == 0:
         return None
 
-    def downhill(x: Vector) -> tuple[float, Vector]:
+    def negative(x: Vector) -> tuple[float, Vector]:
         value, gradient = value_and_gradient(x)
-        if not np.isfinite(value):  # a certain loss: flat, so that the climb ends here
-            return 1e300, np.zeros_like(x)
+        if not np.isfinite(value):  # without a gradient, so that the search ends here
+            return NOT_FINITE, np.zeros_like(x)
         return -value, -gradient
 
     bounds = list(zip(*box, strict=True))
-    best = Found(starts[order[0]], float(level[order[0]]))
+    best = Maximum(starts[order[0]], float(start_values[order[0]]))
     for i in order:
         found = minimize(
-            downhill,
+            negative,
             starts[i],
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": CLIMB_STEPS, "ftol": 1e-15, "gtol": 1e-9},
+            options={"maxiter": MAX_STEPS, "ftol": 1e-15, "gtol": 1e-9},
         )
         if -found.fun > best.value and (allowed is None or allowed(found.x[None, :])[0]):
-            best = Found(found.x, -float(found.fun))
+            best = Maximum(found.x, -float(found.fun))
     return best

@@ -1,56 +1,63 @@
-"""Minima of a smooth function on a box, from several starting points in step.
+"""Local minima of a smooth function on a box, from several starting points at once: a projected Newton method.
 
-Projected Newton: coordinates that sit on a face of the box with the gradient pushing outwards are held, the others take a
-step along -|A|^-1 g, A being the second derivatives in the free coordinates with each eigenvalue by its size (so that
-it leads downhill whatever the hessian, and away from a saddle). The step is cut off at the faces and shortened until
-the function falls (Armijo); where the bend at a face leads uphill, it ends at the first face instead. A polynomial's
-minimum is reached to the last digit in a few steps, however narrow its valley.
+Coordinates at a bound of the box whose gradient points outwards are held. The others take the step -|H|^-1 g, where
+|H| is the Hessian in the free coordinates with the absolute values of its eigenvalues: it leads downhill whatever the
+signs of the eigenvalues, and away from a saddle point. The step is clipped to the box and shortened until the function
+falls by enough (Armijo). Where clipping makes it lead uphill, it ends at the first bound instead. The minimum of a
+polynomial is reached to the last digit in a few steps, however ill-conditioned it is.
 
-All starting points move at once, so that the function is called with a batch: in Python the calls cost more than the
-arithmetic. For the same reason second derivatives pay: a third of the calls of a quasi-Newton search.
+All starting points move together, because calls of the function cost more than its arithmetic in Python. For the same
+reason second derivatives pay: the method needs a third of the calls of a quasi-Newton search.
+
+Shapes: k points X (k, d), values (k,), gradients (k, d), Hessians (k, d, d); bounds (d,) or (k, d).
+
+Reference: Bertsekas, "Projected Newton Methods for Optimization Problems with Simple Constraints", SIAM J. Control
+Optim. 1982.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 
-ARMIJO = 1e-4
-PARTS = 0.25 ** np.arange(7.0)  # of a step, the first that pays is taken
-FIRST = 0.25  # length of a step along the bare gradient, in sides of the box
-FLATTEST = 1e-12  # hessians below this part of the largest count as it
-LEAST_STEP = 1e-300  # hessian over gradient is no less, so that a step is a number
+ARMIJO = 1e-4  # part of the decrease predicted to first order that a step has to achieve
+STEP_FRACTIONS = 0.25 ** np.arange(7.0)  # of a step, tried in this order
+GRADIENT_STEP = 0.25  # norm of a step along the negative gradient, in sides of the box
+MIN_EIGENVALUE_RATIO = 1e-12  # eigenvalues of |H| are at least this part of the largest
+MIN_CURVATURE = 1e-300  # and at least this part of the gradient, so that a step is finite
+BOUND_OVERSHOOT = 1e-12  # relative; a step to a bound overshoots by this, so that clipping puts it on the bound
 TINY = float(np.finfo(float).tiny)
 
 
 class FunctionValues(NamedTuple):
-    """A function at m points: values (m,), gradients (m, d), second derivatives (m, d, d)."""
+    """A function at k points: values (k,), gradients (k, d) and Hessians (k, d, d)."""
 
     value: Vector
     gradient: Matrix
     hessian: np.ndarray
 
     def at(self, i: np.ndarray) -> FunctionValues:
-        """At some of the points."""
+        """Those of the points i."""
         return FunctionValues(self.value[i], self.gradient[i], self.hessian[i])
 
     def put(self, i: np.ndarray, other: FunctionValues) -> None:
-        """Another's in place of some of the points."""
+        """Overwrite those of the points i."""
         for mine, new in zip(self, other, strict=True):
             mine[i] = new
 
 
 class Tolerance(NamedTuple):
-    """When a point has arrived.
+    """When a search stops: at the first of these.
 
     Attributes:
-        gtol: The gradient over the side of the box is below this,
-        ftol: or what a step is expected to gain, relative to the value,
-        atol: or that gain as it is.
+        gtol: The gradient times the side of the box is at most this in every coordinate.
+        ftol: The expected decrease is at most this part of the value.
+        atol: The expected decrease is at most this.
     """
 
     gtol: float
@@ -59,162 +66,178 @@ class Tolerance(NamedTuple):
 
 
 def minimize_on_box(
-    function: Callable[[Matrix], FunctionValues],
+    fun: Callable[[Matrix], FunctionValues],
     starts: Matrix,
-    lower: Vector | Matrix,
-    upper: Vector | Matrix,
+    low: Vector | Matrix,
+    high: Vector | Matrix,
     *,
     tolerance: Tolerance,
-    steps: int = 30,
+    max_steps: int = 30,
 ) -> tuple[Matrix, Vector]:
-    """Go down from each of the starting points (m, d).
+    """Local minima of a function on a box, one from each start (k, d).
 
     Args:
-        function: What it is at points (m, d); where it is not finite nothing moves.
+        fun: The function with its derivatives at points (k, d). A point where it is not finite stays where it is.
         starts: Starting points.
-        lower: Of the box, (d,), or of a box for each, (m, d).
-        upper: The same.
+        low: Lower bounds of the box, (d,), or of one box for each start, (k, d).
+        high: Upper bounds, likewise.
         tolerance: When to stop.
-        steps: At most so many.
+        max_steps: Maximum number of steps.
 
     Returns:
-        Where each has arrived, (m, d), and the values there, (m,): never above those at the starts.
+        The minima, (k, d), and the values there, (k,): never above those at the starts.
+
+    Example:
+        >>> def fun(X):
+        ...     return FunctionValues((X[:, 0] - 2.0) ** 2, 2 * (X - 2.0), np.full((len(X), 1, 1), 2.0))
+        >>> minimize_on_box(fun, np.array([[0.5]]), [0.0], [1.0], tolerance=Tolerance(gtol=1e-9, ftol=1e-12))
+        (array([[1.]]), array([1.]))
     """
-    ends = np.clip(starts, lower, upper)
-    here = function(ends)
+    ends = np.clip(starts, low, high)
+    here = fun(ends)
     values = here.value.copy()
-    on = np.flatnonzero(np.isfinite(values))  # the points that are still moving
-    X, here = ends[on], here.at(on)
-    lower, upper = (np.broadcast_to(face, ends.shape)[on] for face in (lower, upper))
-    side = np.maximum(upper - lower, TINY)
-    for _ in range(steps):
-        held = _leaving(X, -here.gradient, lower, upper)
-        downhill = np.where(held, 0.0, here.gradient)
-        moving = np.max(np.abs(downhill) * side, axis=1) > tolerance.gtol
-        if not moving.any():
+    moving = np.flatnonzero(np.isfinite(values))  # numbers of the points that still move
+    X, here = ends[moving], here.at(moving)
+    low, high = (np.broadcast_to(bound, ends.shape)[moving] for bound in (low, high))
+    box = _Box(low, high, np.maximum(high - low, TINY))
+    for _ in range(max_steps):
+        held = box.leaving(X, -here.gradient)
+        free_gradient = np.where(held, 0.0, here.gradient)
+        unfinished = np.max(np.abs(free_gradient) * box.side, axis=1) > tolerance.gtol
+        if not unfinished.any():
             break
-        step, expected = _step(X, here, held, downhill, lower, upper, side)
-        moving &= expected > np.maximum(tolerance.ftol * np.abs(here.value), tolerance.atol)
-        if not moving.all():
-            on, X, here, step = on[moving], X[moving], here.at(moving), step[moving]
-            lower, upper, side = lower[moving], upper[moving], side[moving]
-        if len(on) == 0:
+        step, expected = _newton_step(X, here, held, free_gradient, box)
+        unfinished &= expected > np.maximum(tolerance.ftol * np.abs(here.value), tolerance.atol)
+        if not unfinished.all():
+            moving, X, here, step = moving[unfinished], X[unfinished], here.at(unfinished), step[unfinished]
+            box = box.at(unfinished)
+        if len(moving) == 0:
             break
-        X_new, there, stuck = _shortened(function, X, here, step, lower, upper)
-        ends[on], values[on] = X_new, there.value
-        with np.errstate(invalid="ignore"):  # infinite ones
-            moving = ~stuck & (here.value - there.value > tolerance.ftol * np.abs(here.value))
+        X_new, there, stuck = _line_search(fun, X, here, step, box)
+        ends[moving], values[moving] = X_new, there.value
+        with np.errstate(invalid="ignore"):  # infinite values
+            unfinished = ~stuck & (here.value - there.value > tolerance.ftol * np.abs(here.value))
         X, here = X_new, there
-        if not moving.all():
-            on, X, here = on[moving], X[moving], here.at(moving)
-            lower, upper, side = lower[moving], upper[moving], side[moving]
+        if not unfinished.all():
+            moving, X, here, box = moving[unfinished], X[unfinished], here.at(unfinished), box.at(unfinished)
     return ends, values
 
 
-def _step(
-    X: Matrix, here: FunctionValues, held: np.ndarray, downhill: Matrix, lower: Matrix, upper: Matrix, side: Matrix
+class _Box(NamedTuple):
+    """A box for each of k points: bounds and lengths of the sides, which are positive, each (k, d)."""
+
+    low: Matrix
+    high: Matrix
+    side: Matrix
+
+    def at(self, i: np.ndarray) -> _Box:
+        """Those of the points i."""
+        return _Box(self.low[i], self.high[i], self.side[i])
+
+    def clip(self, X: Matrix) -> Matrix:
+        """The nearest points of the box."""
+        return np.clip(X, self.low, self.high)
+
+    def leaving(self, X: Matrix, direction: Matrix) -> np.ndarray:
+        """Which coordinates are at a bound that the direction points out of."""
+        return ((self.low >= X) & (direction < 0)) | ((self.high <= X) & (direction > 0))
+
+
+def _newton_step(
+    X: Matrix, here: FunctionValues, held: np.ndarray, free_gradient: Matrix, box: _Box
 ) -> tuple[Matrix, Vector]:
-    """The step of each point, and the decrease to first order, which is positive."""
-    free = downhill
+    """The step of each point, and the decrease that it predicts to first order, which is positive."""
+    gradient, side = free_gradient, box.side
     for _ in range(X.shape[1]):
-        step = _newton(here.hessian, free, held, side)
-        leaving = _leaving(X, step, lower, upper)
+        step = _solve(here.hessian, gradient, held, side)
+        leaving = box.leaving(X, step)
         if not leaving.any():
             break
-        held = held | leaving  # a step out of the box would be cut off at once: another one without it
-        free = np.where(held, 0.0, here.gradient)
-    expected = -np.sum(step * free, axis=1)
+        held = held | leaving  # clipping would cut these coordinates off: another step without them
+        gradient = np.where(held, 0.0, here.gradient)
+    expected = -np.sum(step * gradient, axis=1)
     uphill = ~(expected > 0)
     if uphill.any():
-        straight = _along(downhill, side)
+        straight = _gradient_step(free_gradient, side)
         step = np.where(uphill[:, None], straight, step)
-        expected = np.where(uphill, -np.sum(straight * downhill, axis=1), expected)
+        expected = np.where(uphill, -np.sum(straight * free_gradient, axis=1), expected)
     return step, expected
 
 
-def _leaving(X: Matrix, direction: Matrix, lower: Matrix, upper: Matrix) -> np.ndarray:
-    """Which coordinates sit on a face that the direction points out of."""
-    return ((lower >= X) & (direction < 0)) | ((upper <= X) & (direction > 0))
-
-
-def _along(gradient: Matrix, side: Matrix) -> Matrix:
-    """A step of the first length straight down."""
+def _gradient_step(gradient: Matrix, side: Matrix) -> Matrix:
+    """A step along the negative gradient."""
     scaled = gradient * side
     norm = np.sqrt(np.sum(scaled * scaled, axis=1, keepdims=True)) + TINY
-    return -FIRST * scaled * side / norm
+    return -GRADIENT_STEP * scaled * side / norm
 
 
-def _newton(hessian: np.ndarray, gradient: Matrix, held: np.ndarray, side: Matrix) -> Matrix:
-    """-|A|^-1 g in the free coordinates, no longer than the box."""
+def _solve(hessian: np.ndarray, gradient: Matrix, held: np.ndarray, side: Matrix) -> Matrix:
+    """-|H|^-1 g in the free coordinates, no longer than the box."""
     if held.any():
         hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
     values, vectors = np.linalg.eigh(hessian)
     size = np.abs(values)
-    least = FLATTEST * np.max(size, axis=1) + TINY + LEAST_STEP * np.max(np.abs(gradient), axis=1)
-    size = np.maximum(size, least[:, None])
+    smallest = MIN_EIGENVALUE_RATIO * np.max(size, axis=1) + TINY + MIN_CURVATURE * np.max(np.abs(gradient), axis=1)
+    size = np.maximum(size, smallest[:, None])
     step = -(vectors @ ((gradient[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
     step = np.where(held, 0.0, step)
     return step / np.maximum(np.max(np.abs(step) / side, axis=1, keepdims=True), 1.0)
 
 
-def _shortened(
-    function: Callable[[Matrix], FunctionValues],
-    X: Matrix,
-    here: FunctionValues,
-    step: Matrix,
-    lower: Matrix,
-    upper: Matrix,
+def _line_search(
+    fun: Callable[[Matrix], FunctionValues], X: Matrix, here: FunctionValues, step: Matrix, box: _Box
 ) -> tuple[Matrix, FunctionValues, np.ndarray]:
-    """Each point after the longest part of its step that pays; and which of them found none."""
-    X_new = np.clip(X + step, lower, upper)
-    there = function(X_new)
-    waiting = np.flatnonzero(~_pays(X, here, X_new, there))
+    """Each point after the longest fraction of its step that decreases the function enough; and which have none."""
+    X_new = box.clip(X + step)
+    there = fun(X_new)
+    waiting = np.flatnonzero(~sufficient_decrease(X, here, X_new, there))
     if len(waiting):
         X_new[waiting] = X[waiting]
         there.put(waiting, here.at(waiting))
-        waiting = _tried(function, X, here, step, PARTS[1:], waiting, X_new, there, lower, upper)
-    if len(waiting):
-        step = _up_to_the_first_face(X, step, lower, upper)
-        waiting = _tried(function, X, here, step, PARTS, waiting, X_new, there, lower, upper)
+        search = _Backtracking(fun, X, here, box, X_new, there)
+        waiting = search.run(step, STEP_FRACTIONS[1:], waiting)
+        if len(waiting):
+            waiting = search.run(_to_first_bound(X, step, box), STEP_FRACTIONS, waiting)
     stuck = np.zeros(len(X), dtype=bool)
     stuck[waiting] = True
     return X_new, there, stuck
 
 
-def _tried(
-    function: Callable[[Matrix], FunctionValues],
-    X: Matrix,
-    here: FunctionValues,
-    step: Matrix,
-    parts: Vector,
-    waiting: np.ndarray,
-    X_new: Matrix,
-    there: FunctionValues,
-    lower: Matrix,
-    upper: Matrix,
-) -> np.ndarray:
-    """Write the first part of the step that pays into ``X_new`` and ``there``; return those that wait in vain."""
-    for part in parts:
-        tried = np.clip(X[waiting] + part * step[waiting], lower[waiting], upper[waiting])
-        found = function(tried)
-        pays = _pays(X[waiting], here.at(waiting), tried, found)
-        X_new[waiting[pays]] = tried[pays]
-        there.put(waiting[pays], found.at(pays))
-        waiting = waiting[~pays]
-        if len(waiting) == 0:
-            break
-    return waiting
+@dataclass(frozen=True, eq=False)
+class _Backtracking:
+    """A line search that writes the points that it accepts into ``X_new`` and ``there``."""
+
+    fun: Callable[[Matrix], FunctionValues]
+    X: Matrix
+    here: FunctionValues
+    box: _Box
+    X_new: Matrix
+    there: FunctionValues
+
+    def run(self, step: Matrix, fractions: Vector, waiting: np.ndarray) -> np.ndarray:
+        """Try fractions of the steps of the points ``waiting``; return those for which none was accepted."""
+        for fraction in fractions:
+            X, here = self.X[waiting], self.here.at(waiting)
+            tried = self.box.at(waiting).clip(X + fraction * step[waiting])
+            found = self.fun(tried)
+            accepted = sufficient_decrease(X, here, tried, found)
+            self.X_new[waiting[accepted]] = tried[accepted]
+            self.there.put(waiting[accepted], found.at(accepted))
+            waiting = waiting[~accepted]
+            if len(waiting) == 0:
+                break
+        return waiting
 
 
-def _pays(X: Matrix, here: FunctionValues, tried: Matrix, found: FunctionValues) -> np.ndarray:
-    """Which steps lower the function by enough; none where it is not a number."""
-    hoped = np.minimum(np.sum(here.gradient * (tried - X), axis=1), 0.0)
-    return np.asarray((found.value <= here.value + ARMIJO * hoped) & (found.value < here.value))
+def sufficient_decrease(X: Matrix, here: FunctionValues, tried: Matrix, found: FunctionValues) -> np.ndarray:
+    """Which steps fulfil Armijo's condition; none where the function is not a number."""
+    expected = np.minimum(np.sum(here.gradient * (tried - X), axis=1), 0.0)
+    return np.asarray((found.value <= here.value + ARMIJO * expected) & (found.value < here.value))
 
 
-def _up_to_the_first_face(X: Matrix, step: Matrix, lower: Matrix, upper: Matrix) -> Matrix:
-    """Straight on until a coordinate meets its face, which it oversteps by a hair so that cutting off puts it there."""
+def _to_first_bound(X: Matrix, step: Matrix, box: _Box) -> Matrix:
+    """The steps, shortened so that each ends where its first coordinate meets a bound."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        room = np.where(step < 0, (lower - X) / step, np.where(step > 0, (upper - X) / step, np.inf))
+        room = np.where(step < 0, (box.low - X) / step, np.where(step > 0, (box.high - X) / step, np.inf))
     first = np.minimum(np.min(room, axis=1, keepdims=True), 1.0)
-    return first * step * np.where(room <= first, 1 + 1e-12, 1.0)
+    return first * step * np.where(room <= first, 1 + BOUND_OVERSHOOT, 1.0)

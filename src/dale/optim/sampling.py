@@ -1,4 +1,4 @@
-"""Points chosen without a model: the initial design, and a way out when a model has nothing to say."""
+"""Point sets that need no model: the initial design, starting points, and points far from all others."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def far_from(
     n_candidates: int = 1024,
     snap: Callable[[Matrix], Matrix] | None = None,
 ) -> Vector:
-    """A random point of the cube that is far from all given ones (n, d); with ``snap``, as the objective sees it."""
+    """Of random points of the cube, the one farthest from all given ones (n, d); ``snap`` rounds them first."""
     candidates = rng.random((n_candidates, dimension))
     return farthest(candidates if snap is None else snap(candidates), points)
 
 
 def farthest(candidates: Matrix, points: Matrix) -> Vector:
-    """Of candidates (m, d) the one that is farthest from all points (n, d); the first if there are none."""
+    """Of candidates (m, d), the one farthest from all points (n, d); the first candidate if n is 0."""
     if len(points) == 0:
         return candidates[0]
     return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]
@@ -38,8 +38,8 @@ def farthest(candidates: Matrix, points: Matrix) -> Vector:
 
 @lru_cache(maxsize=8)
 def sobol(dimension: int, power: int) -> Matrix:
-    """2^power points of the Sobol sequence, (m, d). A random shift for each use does what scrambling would."""
-    from scipy.stats import qmc  # slow to import, so only when the first model is searched
+    """The first 2^power points of the Sobol sequence, (m, d). A random shift at each use replaces scrambling."""
+    from scipy.stats import qmc  # slow to import
 
     points: Matrix = qmc.Sobol(dimension, scramble=False).random_base2(power)
     points.flags.writeable = False

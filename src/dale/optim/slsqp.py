@@ -1,139 +1,181 @@
-"""Minima of a smooth function on a box subject to smooth limits: h_j(x) <= 0.
+"""Minima of a smooth function on a box subject to smooth constraints, h_j(x) <= 0.
 
-Sequential quadratic programming (SciPy's SLSQP) from one start, with the function in units of its gradient at the start
-and each limit in units of its own, so that "exact" means exact in coordinates, whatever the units. What it returns is
-all but inside; ``restore_feasibility`` makes it so: first along the gradients of the violated limits (Newton), and where this does
-not help, by bisection towards a point that is inside.
+Sequential quadratic programming (SciPy's SLSQP) from one start. The function is scaled by its gradient at the start and
+each constraint by its own, so that tolerances are lengths in the coordinates. The solution may violate a constraint by
+a rounding error; ``restore_feasibility`` makes it feasible: first by Newton's method on the violated constraints, and
+where this fails, by bisection towards a feasible point.
 
-Where the limits cannot be met, ``least_violation`` takes them as soft: with slacks s_j >= 0,
+Where the constraints cannot be met, ``least_violation`` makes them soft: with slacks s_j >= 0,
 
     minimise  sum of s_j   subject to   h_j(x) <= s_j.
+
+Shapes: x, low, high (d,); h (q,) with gradients J (q, d).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from dale._arrays import Matrix, Vector
 
-Smooth = Callable[[Vector], tuple[float, Vector]]  # value and gradient (d,) at x (d,)
-Limits = Callable[[Vector], tuple[Vector, Matrix]]  # values (k,) and gradients (k, d) at x (d,)
+Function = Callable[[Vector], tuple[float, Vector]]  # value and gradient (d,) at x (d,)
+ConstraintFunctions = Callable[[Vector], tuple[Vector, Matrix]]  # values (q,) and gradients (q, d) at x (d,)
 
-STEPS = 40
-CALLS = 10  # of the function, for each step, at most
-EXACT = 1e-13  # of the value, in units of its gradient
-HUGE = 1e30  # in place of what is not finite, so that a line search turns back
-HALVINGS = 60
-CORRECTIONS = 6
+MAX_STEPS = 40
+MAX_CALLS_PER_STEP = 10  # of the function
+FTOL = 1e-13  # of the function, scaled by its gradient
+NOT_FINITE = 1e30  # in place of values that are not finite, so that a line search turns back
+MAX_BISECTIONS = 60
+MAX_CORRECTIONS = 6
+MIN_CONSTRAINT_SCALE = 1e-6  # of a constraint's value: a constraint without a gradient is scaled by this
 TINY = float(np.finfo(float).tiny)
 
 
-class _Endless(Exception):
-    """SLSQP does not count the calls of its line search, which on a function with jumps may never end."""
+class _TooManyCalls(Exception):
+    """SLSQP does not limit the calls of its line search, which on a function with jumps may never end."""
 
 
 def minimize_slsqp(
-    function: Smooth, limits: Limits, start: Vector, lower: Vector, upper: Vector, *, steps: int = STEPS
+    fun: Function,
+    constraint_functions: ConstraintFunctions,
+    start: Vector,
+    low: Vector,
+    high: Vector,
+    *,
+    max_steps: int = MAX_STEPS,
 ) -> tuple[Vector, float]:
-    """Go down from a start inside the box, within the limits.
+    """A local minimum of a function on a box, subject to constraints.
 
     Args:
-        function: Value and gradient at a point.
-        limits: Values, wanted at most 0, and gradients at a point.
-        start: Starting point; it need not be within the limits.
-        lower: Of the box, (d,).
-        upper: The same.
-        steps: At most so many.
+        fun: Value and gradient at a point.
+        constraint_functions: Values, at most 0 where feasible, and gradients at a point.
+        start: Starting point; it need not be feasible.
+        low: Lower bounds, (d,).
+        high: Upper bounds, (d,).
+        max_steps: Maximum number of steps.
 
     Returns:
-        Where it has arrived, in the box and within the limits but for rounding, and the value there. The start with its
-        value if nothing came of it.
+        A point of the box that is feasible up to rounding, and the value there; the start with its value where the
+        search fails.
     """
-    start = np.clip(start, lower, upper)
-    value, gradient = function(start)
+    start = np.clip(start, low, high)
+    value, gradient = fun(start)
     if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
         return start, value
-    first, gradients = limits(start)
-    unit = max(float(np.max(np.abs(gradient))), TINY)
-    units = np.maximum(np.maximum(np.max(np.abs(gradients), axis=1, initial=0.0), 1e-6 * np.abs(first)), TINY)
-    seen: dict[bytes, tuple[Vector, Matrix]] = {}
-
-    calls = 0
-
-    def scaled(x: Vector) -> tuple[float, Vector]:
-        nonlocal calls
-        calls += 1
-        if calls > CALLS * steps:
-            raise _Endless
-        v, g = function(x)
-        v = (v - value) / unit
-        return (v, g / unit) if np.isfinite(v) and np.all(np.isfinite(g)) else (HUGE, np.zeros_like(x))
-
-    def room(x: Vector) -> tuple[Vector, Matrix]:
-        key = x.tobytes()
-        if key not in seen:
-            seen.clear()
-            h, J = limits(x)
-            h = np.where(np.isfinite(h), h / units, HUGE)
-            seen[key] = -h, -np.where(np.isfinite(J), J / units[:, None], 0.0)
-        return seen[key]
-
+    problem = _ScaledProblem(fun, constraint_functions, start, (value, gradient), MAX_CALLS_PER_STEP * max_steps)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # SLSQP clips points by a rounding error, and says so
+            warnings.simplefilter("ignore")  # SLSQP warns when it clips points by a rounding error
             found = minimize(
-                scaled,
+                problem.fun,
                 start,
                 jac=True,
                 method="SLSQP",
-                bounds=list(zip(lower, upper, strict=True)),
-                constraints=[{"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}],
-                options={"maxiter": steps, "ftol": EXACT},
+                bounds=list(zip(low, high, strict=True)),
+                constraints=problem.constraints,
+                options={"maxiter": max_steps, "ftol": FTOL},
             )
-    except _Endless:
+    except _TooManyCalls:
         return start, value
-    x = np.clip(found.x, lower, upper)
-    value_there = function(x)[0] if np.all(np.isfinite(x)) else np.nan
+    x = np.clip(found.x, low, high)
+    value_there = fun(x)[0] if np.all(np.isfinite(x)) else np.nan
     return (x, value_there) if np.isfinite(value_there) else (start, value)
 
 
+class _ScaledProblem:
+    """A function and its constraints as SLSQP takes them: scaled, finite, and with a limited number of calls."""
+
+    def __init__(
+        self,
+        fun: Function,
+        constraint_functions: ConstraintFunctions,
+        start: Vector,
+        at_start: tuple[float, Vector],
+        max_calls: int,
+    ) -> None:
+        self._fun, self._constraint_functions = fun, constraint_functions
+        h, J = constraint_functions(start)
+        value, gradient = at_start
+        self._value = value
+        self._scale = max(float(np.max(np.abs(gradient))), TINY)
+        steepest = np.max(np.abs(J), axis=1, initial=0.0)
+        self._scales = np.maximum(np.maximum(steepest, MIN_CONSTRAINT_SCALE * np.abs(h)), TINY)
+        self._calls_left = max_calls
+        self._last: tuple[bytes, tuple[Vector, Matrix]] | None = None
+
+    def fun(self, x: Vector) -> tuple[float, Vector]:
+        """The function relative to its value at the start, and its gradient."""
+        if self._calls_left == 0:
+            raise _TooManyCalls
+        self._calls_left -= 1
+        v, g = self._fun(x)
+        v = (v - self._value) / self._scale
+        return (v, g / self._scale) if np.isfinite(v) and np.all(np.isfinite(g)) else (NOT_FINITE, np.zeros_like(x))
+
+    @property
+    def constraints(self) -> list[dict[str, Any]]:
+        """For SciPy, which wants them at least 0."""
+        return [{"type": "ineq", "fun": lambda x: self._room(x)[0], "jac": lambda x: self._room(x)[1]}]
+
+    def _room(self, x: Vector) -> tuple[Vector, Matrix]:
+        """-h and its gradients; SciPy asks for them in two calls."""
+        key = x.tobytes()
+        if self._last is None or self._last[0] != key:
+            h, J = self._constraint_functions(x)
+            h = np.where(np.isfinite(h), h / self._scales, NOT_FINITE)
+            self._last = key, (-h, -np.where(np.isfinite(J), J / self._scales[:, None], 0.0))
+        return self._last[1]
+
+
 def least_violation(
-    limits: Limits, start: Vector, lower: Vector, upper: Vector, *, hard: Limits | None = None, steps: int = STEPS
+    constraint_functions: ConstraintFunctions,
+    start: Vector,
+    low: Vector,
+    high: Vector,
+    *,
+    hard: ConstraintFunctions | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> Vector:
-    """The point of a box (d,) that violates the limits least, in the sum of their positive parts.
+    """The point of a box that violates constraints least, by the sum of their positive parts.
 
     Args:
-        limits: What may be violated.
+        constraint_functions: Constraints that may be violated.
         start: Starting point.
-        lower: Of the box, (d,).
-        upper: The same.
-        hard: What may not.
-        steps: At most so many.
+        low: Lower bounds, (d,).
+        high: Upper bounds, (d,).
+        hard: Constraints that must hold.
+        max_steps: Maximum number of steps.
     """
     d = len(start)
-    start = np.clip(start, lower, upper)
-    first = np.minimum(limits(start)[0], HUGE)
-    k = len(first)
+    start = np.clip(start, low, high)
+    h_start = np.minimum(constraint_functions(start)[0], NOT_FINITE)
+    q = len(h_start)
 
     def slack(xs: Vector) -> tuple[float, Vector]:
-        return float(np.sum(xs[d:])), np.append(np.zeros(d), np.ones(k))
+        return float(np.sum(xs[d:])), np.append(np.zeros(d), np.ones(q))
 
     def soft(xs: Vector) -> tuple[Vector, Matrix]:
-        h, J = limits(xs[:d])
-        values, gradients = h - xs[d:], np.hstack([J, -np.eye(k)])
+        h, J = constraint_functions(xs[:d])
+        values, gradients = h - xs[d:], np.hstack([J, -np.eye(q)])
         if hard is None:
             return values, gradients
         h, J = hard(xs[:d])
-        return np.append(values, h), np.vstack([gradients, np.hstack([J, np.zeros((len(h), k))])])
+        return np.append(values, h), np.vstack([gradients, np.hstack([J, np.zeros((len(h), q))])])
 
-    most = 2 * float(np.max(first, initial=0.0)) + 1.0
-    begin = np.append(start, np.maximum(first, 0.0))
-    low, high = np.append(lower, np.zeros(k)), np.append(upper, np.full(k, most))
-    x, _ = minimize_slsqp(slack, soft, begin, low, high, steps=steps)
+    max_slack = 2 * float(np.max(h_start, initial=0.0)) + 1.0
+    x, _ = minimize_slsqp(
+        slack,
+        soft,
+        np.append(start, np.maximum(h_start, 0.0)),
+        np.append(low, np.zeros(q)),
+        np.append(high, np.full(q, max_slack)),
+        max_steps=max_steps,
+    )
     return x[:d]
 
 
@@ -141,45 +183,63 @@ def restore_feasibility(
     x: Vector,
     inside: Vector | None,
     allowed: Callable[[Vector], bool],
-    limits: Limits | None,
-    lower: Vector,
-    upper: Vector,
+    constraint_functions: ConstraintFunctions | None,
+    low: Vector,
+    high: Vector,
     *,
-    spare: float = 0.0,
-    halvings: int = HALVINGS,
+    margin: float = 0.0,
+    max_bisections: int = MAX_BISECTIONS,
 ) -> Vector | None:
-    """A point near x (d,) that is allowed; None if there is none to be found.
+    """A feasible point near x (d,); None if none is found.
 
     Args:
         x: A point of the box.
-        inside: An allowed point to bisect towards; None if there is none.
+        inside: A feasible point to bisect towards; None if none is known.
         allowed: The exact check.
-        limits: Values and gradients of what it checks; None where it has none.
-        lower: Of the box, (d,).
-        upper: The same.
-        spare: How far inside, in coordinates, a correction aims.
-        halvings: Of the way to ``inside``, at most.
+        constraint_functions: Values and gradients of what it checks; None if it has none.
+        low: Lower bounds, (d,).
+        high: Upper bounds, (d,).
+        margin: How far inside the boundary, in coordinates, the first correction aims.
+        max_bisections: Maximum number of bisections towards ``inside``.
     """
     if allowed(x):
         return x
-    corrected = x
-    for _ in range(CORRECTIONS if limits is not None else 0):
-        h, J = limits(corrected)  # type: ignore[misc]
-        norm = np.sqrt(np.sum(J * J, axis=1))
-        near = (norm > 0) & (h > -2 * spare * norm)
-        if not near.any() or not np.all(np.isfinite(h[near])):
-            break
-        unit = J[near] / norm[near, None]
-        step, *_ = np.linalg.lstsq(unit, -(h[near] / norm[near] + spare), rcond=None)
-        corrected = np.clip(corrected + step, lower, upper)
-        if allowed(corrected):
+    if constraint_functions is not None:
+        corrected = _correct(x, allowed, constraint_functions, low, high, margin)
+        if corrected is not None:
             return corrected
-        spare *= 4
     if inside is None:
         return None
-    low, high = 0.0, 1.0
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if allowed(inside + middle * (x - inside)) else (low, middle)
-    there = inside + low * (x - inside)
+    feasible, infeasible = 0.0, 1.0  # parts of the way from ``inside`` to x
+    for _ in range(max_bisections):
+        middle = (feasible + infeasible) / 2
+        if allowed(inside + middle * (x - inside)):
+            feasible = middle
+        else:
+            infeasible = middle
+    there = inside + feasible * (x - inside)
     return there if allowed(there) else inside
+
+
+def _correct(
+    x: Vector,
+    allowed: Callable[[Vector], bool],
+    constraint_functions: ConstraintFunctions,
+    low: Vector,
+    high: Vector,
+    margin: float,
+) -> Vector | None:
+    """x moved along the gradients of violated constraints; the margin grows until the point is allowed."""
+    for _ in range(MAX_CORRECTIONS):
+        h, J = constraint_functions(x)
+        norm = np.sqrt(np.sum(J * J, axis=1))
+        near = (norm > 0) & (h > -2 * margin * norm)
+        if not near.any() or not np.all(np.isfinite(h[near])):
+            return None
+        unit = J[near] / norm[near, None]
+        step, *_ = np.linalg.lstsq(unit, -(h[near] / norm[near] + margin), rcond=None)
+        x = np.clip(x + step, low, high)
+        if allowed(x):
+            return x
+        margin *= 4
+    return None

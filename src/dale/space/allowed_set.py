@@ -22,7 +22,7 @@ from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
 from dale.optim.projected_newton import FunctionValues
 from dale.optim.sampling import sobol
-from dale.optim.slsqp import HALVINGS, least_violation, minimize_slsqp, restore_feasibility
+from dale.optim.slsqp import MAX_BISECTIONS, least_violation, minimize_slsqp, restore_feasibility
 
 NETS = (9, 12)  # sizes, as powers of two
 ENOUGH = 64  # allowed points of a net, below which it is enlarged
@@ -163,12 +163,12 @@ class AllowedSet:
         for i in np.flatnonzero(~self.allowed(ends)):
             box = lower[i], upper[i]
             x = restore_feasibility(
-                ends[i], starts[i], one, None, *box, halvings=ROUGHLY if self.smooth.any() else HALVINGS
+                ends[i], starts[i], one, None, *box, max_bisections=ROUGHLY if self.smooth.any() else MAX_BISECTIONS
             )
             assert x is not None  # there is a start to go back to
             if self.smooth.any():
-                there, _ = minimize_slsqp(at, self.limits, x, *box, steps=STEPS)
-                back = restore_feasibility(there, x, one, self.limits, *box, spare=SPARE)
+                there, _ = minimize_slsqp(at, self.limits, x, *box, max_steps=STEPS)
+                back = restore_feasibility(there, x, one, self.limits, *box, margin=SPARE)
                 x = x if back is None or not at(back)[0] < at(x)[0] else back
             ends[i], values[i] = x, at(x)[0]
         return ends, values

@@ -17,7 +17,7 @@ from dale.models.base import Prediction
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, log_marginal_likelihood
-from dale.models.preprocessing import THIN, thin
+from dale.models.preprocessing import THINNING_DISTANCE, thin
 from dale.models.transforms import Standardize
 
 MAX_OBSERVATIONS = 500  # a contour plot of 2000 trials takes 0.8 s with this limit and 8 s without
@@ -42,7 +42,7 @@ class PlotSurrogate:
             length_scale: In the unit cube; None for the one with the highest marginal likelihood.
         """
         if len(y) > MAX_OBSERVATIONS:
-            kept = thin(X, y, THIN * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
+            kept = thin(X, y, THINNING_DISTANCE * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
             X, y = X[kept], y[kept]
         standardize = Standardize.of(y)
         z = standardize(y)

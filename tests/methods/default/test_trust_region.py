@@ -28,7 +28,7 @@ from dale.methods.default.trust_region import (
     TrustRegionSet,
     closing_radius,
 )
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.taylor import TaylorModel
 
 FAILURE_TOLERANCE = TrustRegionSettings().failure_tolerance
@@ -206,7 +206,7 @@ class TestAllTrials:
 
     def test_closing_spares_what_is_far(self):
         far = TrustRegion(np.array([0.05, 0.05]), 0.1)
-        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1), far)).without(Ball(MIDDLE + 0.01, 0.02))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1), far)).without(Ellipsoid(MIDDLE + 0.01, 0.02))
         assert regions.open == (far,)
 
     def test_when_they_were_told_does_not_show(self):

@@ -1,4 +1,4 @@
-"""Alg. 2 decision by decision, on a context whose promises are given."""
+"""Alg. 2 choice by choice, on a context whose promises are given."""
 
 import math
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ Y = np.array([1.0, -1.0, 0.3])
 
 @dataclass
 class Given:
-    """A context where the log acquisition depends on the length-scale alone, as told."""
+    """A context whose maximum log acquisition is a given function of the length-scale."""
 
     previous: float | None
-    promises: object  # length-scale -> log acquisition
+    values: object  # length-scale -> log acquisition
     n: int = 50
     dimension: int = 2
     asked: list = field(default_factory=list)
@@ -31,9 +31,9 @@ class Given:
     def posterior(self, length_scale):
         return GaussianProcess.fit(SquaredExponential(length_scale), X, Y)
 
-    def promise(self, posterior):
+    def max_log_acquisition(self, posterior):
         self.asked.append(posterior)
-        return self.promises(posterior.kernel.length_scale)
+        return self.values(posterior.kernel.length_scale)
 
 
 def given_two(new, old, previous=1.0, **more):
@@ -43,37 +43,37 @@ def given_two(new, old, previous=1.0, **more):
 LOG_THRESHOLD = math.log(1.5)
 
 
-def test_cools_when_the_half_promises_substantially_more():
-    decision = AlphaRatio().choose(given_two(-2.0 + LOG_THRESHOLD + 1e-9, -2.0))
-    assert (decision.length_scale, decision.cooled) == (0.5, True)
-    assert decision.log_alpha_ratio == pytest.approx(LOG_THRESHOLD + 1e-9)
+def test_cools_when_the_ratio_exceeds_the_threshold():
+    choice = AlphaRatio().choose(given_two(-2.0 + LOG_THRESHOLD + 1e-9, -2.0))
+    assert (choice.length_scale, choice.cooled) == (0.5, True)
+    assert choice.log_alpha_ratio == pytest.approx(LOG_THRESHOLD + 1e-9)
 
 
 @pytest.mark.parametrize("more", [LOG_THRESHOLD, LOG_THRESHOLD - 1e-9, 0.1, 0.0, -5.0])
-def test_keeps_when_it_does_not(more):
-    decision = AlphaRatio().choose(given_two(more, 0.0))
-    assert (decision.length_scale, decision.cooled) == (1.0, False)
-    assert decision.log_alpha_ratio == pytest.approx(more)
+def test_keeps_otherwise(more):
+    choice = AlphaRatio().choose(given_two(more, 0.0))
+    assert (choice.length_scale, choice.cooled) == (1.0, False)
+    assert choice.log_alpha_ratio == pytest.approx(more)
 
 
 def test_the_ratio_has_no_unit():
     """At acquisitions of 1e-300 000 a quotient would be 0 / 0."""
-    decision = AlphaRatio().choose(given_two(-690_000.0, -690_001.0))
-    assert decision.cooled
-    assert decision.log_alpha_ratio == pytest.approx(1.0)
+    choice = AlphaRatio().choose(given_two(-690_000.0, -690_001.0))
+    assert choice.cooled
+    assert choice.log_alpha_ratio == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     ("new", "old", "ratio", "cooled"),
     [
-        (-math.inf, -math.inf, None, False),  # nothing is promised at all
-        (-900.0, -math.inf, math.inf, True),  # only the smaller one promises something
-        (-math.inf, -900.0, -math.inf, False),  # only the larger one does
+        (-math.inf, -math.inf, None, False),  # both are zero
+        (-900.0, -math.inf, math.inf, True),  # only the old one is
+        (-math.inf, -900.0, -math.inf, False),  # only the new one is
     ],
 )
-def test_without_a_promise(new, old, ratio, cooled):
-    decision = AlphaRatio().choose(given_two(new, old))
-    assert (decision.log_alpha_ratio, decision.cooled) == (ratio, cooled)
+def test_acquisition_values_of_zero(new, old, ratio, cooled):
+    choice = AlphaRatio().choose(given_two(new, old))
+    assert (choice.log_alpha_ratio, choice.cooled) == (ratio, cooled)
 
 
 def test_starts_at_the_side_of_the_cube():
@@ -84,17 +84,17 @@ def test_starts_at_the_side_of_the_cube():
 
 def test_the_floor_stops_the_halving():
     floor = length_scale_floor(50, 2)
-    decision = AlphaRatio().choose(given_two(9.0, 0.0, previous=1.5 * floor))
-    assert (decision.length_scale, decision.cooled) == (floor, True)
+    choice = AlphaRatio().choose(given_two(9.0, 0.0, previous=1.5 * floor))
+    assert (choice.length_scale, choice.cooled) == (floor, True)
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.5])
-def test_a_cool_down_never_heats(factor):
+def test_a_cool_down_never_increases_the_length_scale(factor):
     """At the floor or below it (it was higher when there were fewer observations) there is no candidate."""
     previous = factor * length_scale_floor(50, 2)
     context = Given(previous, lambda l: 9.0)
-    decision = AlphaRatio().choose(context)
-    assert (decision.length_scale, decision.cooled, decision.log_alpha_ratio) == (previous, False, None)
+    choice = AlphaRatio().choose(context)
+    assert (choice.length_scale, choice.cooled, choice.log_alpha_ratio) == (previous, False, None)
     assert context.asked == []
 
 
@@ -106,13 +106,13 @@ def test_settings():
 
 
 def test_both_sides_share_the_old_mean_and_variance():
-    """And after the decision the model has its own."""
+    """And after the choice the model has its own."""
     context = given_two(9.0, 0.0, previous=0.6)
-    decision = AlphaRatio().choose(context)
+    choice = AlphaRatio().choose(context)
     old = context.posterior(0.6)
     assert [p.kernel.length_scale for p in context.asked] == [0.3, 0.6]
     assert [p.prior for p in context.asked] == [old.prior, old.prior]
-    assert decision.posterior.prior == context.posterior(0.3).prior != old.prior
+    assert choice.posterior.prior == context.posterior(0.3).prior != old.prior
     kept = AlphaRatio().choose(given_two(0.0, 0.0, previous=0.6))
     assert kept.posterior.prior == old.prior
 
@@ -122,22 +122,22 @@ def test_both_sides_share_the_old_mean_and_variance():
     d=st.integers(1, 6),
     start=st.floats(1e-3, 10.0),
     seed=st.integers(0, 2**32),
-    keenness=st.sampled_from([0.2, 0.9, 1.0]),
+    probability=st.sampled_from([0.2, 0.9, 1.0]),
 )
-def test_never_below_the_floor_unless_started_there(d, start, seed, keenness):
-    """Any sequence of promises: it never rises, never falls by more than half, and stays above the floor of its n."""
+def test_never_below_the_floor_unless_started_there(d, start, seed, probability):
+    """Any sequence of acquisition values: it never rises, at most halves, and stays above the floor of its n."""
     rng = np.random.default_rng(seed)
     l, policy = None, AlphaRatio(initial=start)
     for n in range(1, 60):
-        new, old = (5.0, 0.0) if rng.random() < keenness else rng.choice([-math.inf, -3.0, 0.0, 0.4, 0.5], 2)
+        new, old = (5.0, 0.0) if rng.random() < probability else rng.choice([-math.inf, -3.0, 0.0, 0.4, 0.5], 2)
         previous = l if l is not None else start
-        decision = policy.choose(Given(l, lambda s, p=previous, a=new, b=old: a if s < p else b, n=n, dimension=d))
+        choice = policy.choose(Given(l, lambda s, p=previous, a=new, b=old: a if s < p else b, n=n, dimension=d))
         floor = length_scale_floor(n, d)
-        assert previous / 2 <= decision.length_scale <= previous
-        assert decision.length_scale >= min(previous, floor)
-        assert decision.cooled == (decision.length_scale < previous)
-        assert decision.posterior.kernel.length_scale == decision.length_scale
+        assert previous / 2 <= choice.length_scale <= previous
+        assert choice.length_scale >= min(previous, floor)
+        assert choice.cooled == (choice.length_scale < previous)
+        assert choice.posterior.kernel.length_scale == choice.length_scale
         candidate = max(previous / 2, reference.length_scale_floor(n, d, 0.2))
         expected = reference.alpha_ratio_step(old, new, previous, candidate)
-        assert decision.length_scale == pytest.approx(expected, rel=1e-12)
-        l = decision.length_scale
+        assert choice.length_scale == pytest.approx(expected, rel=1e-12)
+        l = choice.length_scale

@@ -108,7 +108,7 @@ def test_recovers_the_length_scale_of_a_sample(policy, length_scale, n, d):
 
 @pytest.mark.parametrize("policy", [MaximumLikelihood(), LeaveOneOut()])
 @pytest.mark.parametrize("y", [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-9, -1e-9, 0.0]])
-def test_few_and_dull_observations(policy, y):
+def test_few_and_equal_observations(policy, y):
     X = np.array([[0.1, 0.5], [0.4, 0.2], [0.4, 0.2]])
     decision = policy.choose(Observed(X, np.array(y)))
     assert GRID[0] <= decision.length_scale * (1 + 1e-12)
@@ -135,8 +135,8 @@ def test_fixed():
 
 
 @pytest.mark.parametrize("length_scale", [0.0, -1.0, math.nan, math.inf])
-def test_fixed_refuses_what_is_no_length(length_scale):
-    with pytest.raises(ValueError, match="must be positive and finite"):
+def test_fixed_refuses_invalid_length_scales(length_scale):
+    with pytest.raises(ValueError, match="expected a positive finite number"):
         Fixed(length_scale)
 
 

@@ -60,12 +60,12 @@ def test_many_dimensions_do_not_overflow():
 
 
 @pytest.mark.parametrize(("n", "d"), [(0, 2), (-1, 2), (5, 0)])
-def test_nothing_to_count_is_refused(n, d):
+def test_no_observations_are_refused(n, d):
     with pytest.raises(ValueError, match=rf"at least one observation and one dimension, got n={n}, dimension={d}"):
         length_scale_floor(n, d)
 
 
 @pytest.mark.parametrize("c", [0.0, 1.0, -0.2, 1.5, math.nan])
-def test_no_correlation_is_refused(c):
-    with pytest.raises(ValueError, match="must lie between 0 and 1, got"):
+def test_invalid_correlations_are_refused(c):
+    with pytest.raises(ValueError, match="expected a number between 0 and 1, got"):
         length_scale_floor(10, 2, c)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reference
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal
 from dale.models.kernels.squared_exponential import SquaredExponential
@@ -14,7 +14,7 @@ def random_balls(rng, d, most=4):
     """Up to ``most`` balls that are pairwise disjoint."""
     balls = []
     for _ in range(most):
-        ball = Ball(rng.random(d), float(rng.uniform(0.02, 0.4)))
+        ball = Ellipsoid(rng.random(d), float(rng.uniform(0.02, 0.4)))
         if not any(ball.overlaps(other) for other in balls):
             balls.append(ball)
     return tuple(balls)
@@ -70,13 +70,19 @@ def test_without_regions_it_is_the_outside_kernel():
 
 
 def test_parts_are_uncorrelated():
-    kernel = MixedGlobalLocal(SquaredExponential(10.0), (Ball(np.array([0.2]), 0.1), Ball(np.array([0.6]), 0.1)))
+    kernel = MixedGlobalLocal(
+        SquaredExponential(10.0), (Ellipsoid(np.array([0.2]), 0.1), Ellipsoid(np.array([0.6]), 0.1))
+    )
     K = kernel(np.array([[0.25], [0.55], [0.9]]), np.array([[0.25], [0.55], [0.9]]))
     assert np.count_nonzero(K - np.diag(np.diag(K))) == 0
 
 
 @pytest.mark.parametrize("gap", [-0.1, 0.0])
 def test_overlapping_regions_are_refused(gap):
-    balls = (Ball(np.array([0.0]), 0.25), Ball(np.array([0.75]), 0.125), Ball(np.array([0.5 + gap]), 0.25))
-    with pytest.raises(ValueError, match=r"pairwise disjoint, but region 2 overlaps an earlier one"):
+    balls = (
+        Ellipsoid(np.array([0.0]), 0.25),
+        Ellipsoid(np.array([0.75]), 0.125),
+        Ellipsoid(np.array([0.5 + gap]), 0.25),
+    )
+    with pytest.raises(ValueError, match=r"pairwise disjoint regions, but region 2 overlaps an earlier one"):
         MixedGlobalLocal(SquaredExponential(0.2), balls)

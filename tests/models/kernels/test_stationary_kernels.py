@@ -62,7 +62,7 @@ def test_is_a_correlation(kernel, oracle, data):
 
 @both
 @pytest.mark.parametrize("length_scale", [0.05, 0.3, 4.0, (0.1, 0.5, 2.0)])
-def test_slope_against_central_differences(kernel, oracle, length_scale):
+def test_gradient_against_central_differences(kernel, oracle, length_scale):
     rng = np.random.default_rng(1)
     k, B, h = kernel(length_scale), rng.random((9, 3)), 1e-5
     for x in rng.random((20, 3)):
@@ -73,7 +73,7 @@ def test_slope_against_central_differences(kernel, oracle, length_scale):
 
 
 @pytest.mark.parametrize("length_scale", [0.3, (0.1, 0.5)])
-def test_squared_exponential_slope_by_complex_step(length_scale):
+def test_squared_exponential_gradient_by_complex_step(length_scale):
     rng = np.random.default_rng(2)
     k, B, h = SquaredExponential(length_scale), rng.random((9, 2)), 1e-30
     for x in rng.random((20, 2)):
@@ -83,7 +83,7 @@ def test_squared_exponential_slope_by_complex_step(length_scale):
 
 
 @both
-def test_slope_at_an_observation_is_zero(kernel, oracle):
+def test_gradient_at_an_observation_is_zero(kernel, oracle):
     B = np.random.default_rng(3).random((4, 2))
     gradient = kernel(0.2).gradient(B[1], B, kernel(0.2)(B[1:2], B)[0])
     np.testing.assert_array_equal(gradient[1], 0.0)
@@ -92,7 +92,7 @@ def test_slope_at_an_observation_is_zero(kernel, oracle):
 
 @both
 @pytest.mark.parametrize("length_scale", [0.3, (0.1, 0.5, 2.0)])
-def test_slopes_at_many_points_are_those_at_each(kernel, oracle, length_scale):
+def test_gradients_at_many_points_are_those_at_each(kernel, oracle, length_scale):
     rng = np.random.default_rng(1)
     k, A, B = kernel(length_scale), rng.random((6, 3)), rng.random((9, 3))
     A[2] = B[5]
@@ -104,7 +104,7 @@ def test_slopes_at_many_points_are_those_at_each(kernel, oracle, length_scale):
 
 @both
 @pytest.mark.parametrize("length_scale", [0.07, 4.0, (0.1, 0.5, 2.0)])
-def test_slopes_and_curvatures_against_50_digits(kernel, oracle, length_scale):
+def test_gradients_and_hessians_against_50_digits(kernel, oracle, length_scale):
     """Also at a point of B, where Matern's third derivative jumps; weights for all points, or for each."""
     rng = np.random.default_rng(2)
     k, A, B = kernel(length_scale), rng.random((3, 3)), rng.random((2, 3))
@@ -128,7 +128,7 @@ def test_slopes_and_curvatures_against_50_digits(kernel, oracle, length_scale):
 @both
 @pytest.mark.parametrize("d", [1, 2, 6])
 @pytest.mark.parametrize("several", [False, True])
-def test_curvatures_against_central_differences(kernel, oracle, d, several):
+def test_hessians_against_central_differences(kernel, oracle, d, several):
     rng = np.random.default_rng(d)
     k = kernel(tuple(rng.uniform(0.2, 2.0, d)) if several else 0.3)
     A, B, weights, h = rng.random((8, d)), rng.random((11, d)), rng.normal(size=(8, 11)), 1e-5
@@ -142,8 +142,8 @@ def test_curvatures_against_central_differences(kernel, oracle, d, several):
 
 @both
 @pytest.mark.parametrize("length_scale", [0.0, -0.5, math.nan, math.inf, (0.1, 0.0), (0.1, math.nan), (-1.0,)])
-def test_no_length_is_refused(kernel, oracle, length_scale):
-    with pytest.raises(ValueError, match=r"must be positive and finite, got"):
+def test_invalid_length_scales_are_refused(kernel, oracle, length_scale):
+    with pytest.raises(ValueError, match=r"expected a positive finite number, got"):
         kernel(length_scale)
 
 

@@ -10,7 +10,7 @@ from dale import methods
 from dale._arrays import Vector
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.floor import length_scale_floor
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
@@ -68,7 +68,7 @@ def poor_minimum() -> Figure:
     ax = figure.subplots()
     _draw_model(ax, posterior, (f(LINE) - level) / unit)
     near = np.array([3, 4, 5])
-    ball = Ball(X[4], float(np.max(np.abs(X[near] - X[4]))))
+    ball = Ellipsoid(X[4], float(np.max(np.abs(X[near] - X[4]))))
     fit = QuadraticFit.to(X[near], ((y - level) / unit)[near], ball)
     if fit is not None:
         inside = LINE[(X[3, 0] <= LINE) & (X[5, 0] >= LINE)]

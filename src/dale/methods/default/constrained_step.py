@@ -22,11 +22,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.expected_improvement import log_expected_improvement, log_h_at
+from dale.acquisition.expected_improvement import log_h_at
 from dale.acquisition.feasibility import log_probability_below
 from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import (
     CERTAIN,
+    LOG_EI,
     SAME_FACE,
     Step,
     is_certain,
@@ -34,8 +35,9 @@ from dale.methods.default.local_step import (
     step_bounds,
 )
 from dale.methods.default.trust_region import BOUNDARY_STEP
-from dale.models.taylor import LEAST_VARIANCE, TaylorModel
-from dale.optim.slsqp import Limits, least_violation, minimize_slsqp, restore_feasibility
+from dale.models.base import Prediction
+from dale.models.taylor import MIN_VARIANCE, TaylorModel
+from dale.optim.slsqp import ConstraintFunctions, least_violation, minimize_slsqp, restore_feasibility
 from dale.space.allowed_set import AllowedSet
 from dale.space.domain import Domain
 
@@ -74,12 +76,12 @@ class Around:
         F, S = features[0], gradients[0]
         means, stds, mean_gradients, std_gradients = [], [], [], []
         for model in self.models:
-            v = F @ model.root
-            root = np.sqrt(max(float(v @ v), LEAST_VARIANCE))
+            v = F @ model.covariance_factor
+            root = np.sqrt(max(float(v @ v), MIN_VARIANCE))
             means.append(float(F @ model.weights))
             stds.append(model.scale * root)
             mean_gradients.append(model.weights @ S)
-            std_gradients.append(model.scale * ((model.root @ v) @ S) / root)
+            std_gradients.append(model.scale * ((model.covariance_factor @ v) @ S) / root)
         return np.array(means), np.array(stds), np.array(mean_gradients), np.array(std_gradients)
 
     def predict(self, Z: Matrix) -> tuple[Matrix, Matrix]:
@@ -111,7 +113,7 @@ class Around:
         mean, std, mean_gradient, std_gradient = (part[1:] for part in self.beliefs(z))
         r = float(np.linalg.norm(z))
         rest = np.array([float(m.remainder(r)) for m in self.models[1:]])
-        rest_slope = np.outer(rest * (self.models[0].degree + 1), z) / max(r * r, LEAST_VARIANCE)
+        rest_slope = np.outer(rest * (self.models[0].degree + 1), z) / max(r * r, MIN_VARIANCE)
         h = self.values + mean + self.kappa * (std + rest) + SPARE
         return h, mean_gradient + self.kappa * (std_gradient + rest_slope)
 
@@ -145,7 +147,7 @@ class Around:
         total = np.zeros(len(Z))
         for model, value in zip(self.models[1:], self.values, strict=True):
             mean, std = model.predict(Z)
-            total = total + log_probability_below(value + mean, std)
+            total = total + log_probability_below(Prediction(value + mean, std))
         return total
 
     def certain(self, z: Vector) -> bool:
@@ -201,7 +203,7 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     log_acquisition = around.log_feasible(z[None, :])
     drop = _reduction(around, z) if problem.target == np.inf else None
     if drop is None:
-        log_acquisition = log_acquisition + log_expected_improvement(mean, std, target).value
+        log_acquisition = log_acquisition + LOG_EI(Prediction(mean, std), target)
     return Step(x, z, float(log_acquisition[0]), float(mean[0]), float(std[0]), lowest, certain, model, drop)
 
 
@@ -241,7 +243,7 @@ class _Search:
         starts = [z]
         if len(self.draws):
             means, stds = self.around.predict(self.draws)
-            level = log_expected_improvement(means[0], stds[0], target).value + self.around.log_feasible(self.draws)
+            level = LOG_EI(Prediction(means[0], stds[0]), target) + self.around.log_feasible(self.draws)
             starts.append(self.draws[int(np.argmax(level))])
         for start in starts:
             there, _ = self._descend(below, start)
@@ -271,7 +273,7 @@ class _Search:
 
     def _weighed(self, z: Vector, target: float) -> float:
         mean, std = self.around.models[0].predict(z[None, :])
-        promise = log_expected_improvement(mean, std, target).value + self.around.log_feasible(z[None, :])
+        promise = LOG_EI(Prediction(mean, std), target) + self.around.log_feasible(z[None, :])
         return float(promise[0])
 
     def _best(self) -> list[Vector]:
@@ -289,9 +291,11 @@ class _Search:
         z = self._back(z, inside, self.around.may, self.around.limits)
         return z, function(z)[0]
 
-    def _back(self, z: Vector, inside: Vector, allowed: Callable[[Vector], bool], limits: Limits) -> Vector:
+    def _back(
+        self, z: Vector, inside: Vector, allowed: Callable[[Vector], bool], limits: ConstraintFunctions
+    ) -> Vector:
         spare = HAIR_OF_THE_CUBE / self.around.models[0].radius
-        back = restore_feasibility(z, inside, allowed, limits, self.lower, self.upper, spare=spare)
+        back = restore_feasibility(z, inside, allowed, limits, self.lower, self.upper, margin=spare)
         return inside if back is None else back
 
     def _allowed(self, z: Vector) -> bool:
@@ -314,8 +318,7 @@ def _seen(around: Around, domain: Domain, X: Matrix, Z: Matrix, target: float, o
     Z = (A[new] - model.center) / model.radius
     level = around.log_feasible(Z)
     if target < np.inf:
-        means, stds = model.predict(Z)
-        level = level + log_expected_improvement(means, stds, target).value
+        level = level + LOG_EI(model.predict(Z), target)
     z = Z[int(np.argmax(level))]
     free = domain.free(model.center)
     if not free.any() or target == np.inf:
@@ -323,5 +326,7 @@ def _seen(around: Around, domain: Domain, X: Matrix, Z: Matrix, target: float, o
     low, high = (np.clip((face - model.center) / model.radius, -1.0, 1.0) for face in (0.0, 1.0))
     lower, upper = np.where(free, low, z), np.where(free, high, z)
     there, _ = minimize_slsqp(around.negative_log_ei(target), around.limits, z, lower, upper)
-    back = restore_feasibility(there, z, around.may, around.limits, lower, upper, spare=HAIR_OF_THE_CUBE / model.radius)
+    back = restore_feasibility(
+        there, z, around.may, around.limits, lower, upper, margin=HAIR_OF_THE_CUBE / model.radius
+    )
     return z if back is None else back

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition
-from dale.acquisition.feasibility import Feasibility, weighted
+from dale.acquisition.base import maximize_acquisition
+from dale.acquisition.feasibility import Feasibility, feasibility_weighted
 from dale.history.history import Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
@@ -18,22 +18,21 @@ from dale.methods.base import Proposal
 from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.methods.initial_design import MIN_DISTANCE_PENDING
-from dale.models.base import PredictionDerivatives
+from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.constraint_gp import fit_constraints
 from dale.models.gaussian_process import GaussianProcess, Prior
-from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import (
-    APART,
+    MIN_DISTANCE,
     POINT_RESOLUTION,
-    THIN,
+    THINNING_DISTANCE,
     VALUE_RESOLUTION,
     are_separated,
     average_replicates,
     quantize,
     thin,
 )
-from dale.models.transforms import Standardize
-from dale.optim.multistart import CLIMBS, Box, Found, starting_points
+from dale.models.transforms import Log1p, Standardize
+from dale.optim.multistart import N_STARTS, Box, Maximum, starting_points
 from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
 
@@ -99,7 +98,9 @@ class GlobalSearch:
         if (
             len(self.snapshot.history.pending) > MOST_PENDING
         ):  # those that the model does not get keep others away themselves
-            starts = starts[are_separated(starts, self.snapshot.history.pending, THIN * math.sqrt(self.dimension))]
+            starts = starts[
+                are_separated(starts, self.snapshot.history.pending, THINNING_DISTANCE * math.sqrt(self.dimension))
+            ]
         return starts
 
     @cached_property
@@ -114,8 +115,9 @@ class GlobalSearch:
             return None
         told = self.observations.has_value
         X, z = self.observations.X[told], self.scale(self.observations.y[told])
-        keep = thin(X, z, THIN * math.sqrt(self.dimension), self.settings.max_observations)
-        return Feasibility(fit_constraints(X[keep], self.observations.constraints[told][keep], self._pending))
+        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self.settings.max_observations)
+        constraints = self.observations.constraints[told]
+        return Feasibility(fit_constraints(X[keep], constraints[keep], self._pending, self.settings.kernel))
 
     @property
     def _pending(self) -> Matrix:
@@ -128,11 +130,10 @@ class GlobalSearch:
     @property
     def target(self) -> float:
         """The value to improve on, as the model sees it."""
-        best, unit = self.best, self.unit
         if self.incumbent is None or not self.is_constrained:
             return self._data[2]
-        z = float(self.scale(self.observations.y[self.incumbent]))
-        return math.log1p((z - best) / unit) if self.compressed else float(quantize(z, VALUE_RESOLUTION))
+        z = self.scale(self.observations.y[self.incumbent])
+        return float(quantize(z, VALUE_RESOLUTION) if self.transform is None else self.transform(z))
 
     @property
     def _seeks_feasible(self) -> bool:
@@ -140,29 +141,25 @@ class GlobalSearch:
         return self.incumbent is None and self.feasibility is not None
 
     @cached_property
-    def _data(self) -> tuple[Matrix, Vector, float, float]:
-        """Points (m, d) and values (m,) of the model, the target, and what one unit is in standardised values."""
+    def _data(self) -> tuple[Matrix, Vector, float, Log1p | None]:
+        """Points (m, d) and values (m,) of the model, the target, and the transform of standardised values, if any."""
         told, best = self.observations.has_value, self.best
         z = self.scale(self.observations.y)
         worst = float(np.max(z[told]))
         X, z = average_replicates(self.observations.X, np.where(told, z, worst), told)
         most = self.settings.max_observations
         most = max(most - len(self.snapshot.history.pending), min(FEWEST, most))
-        keep = thin(X, z, THIN * math.sqrt(self.dimension), most)
+        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), most)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
         if self.settings.log_transform and worst - median > SKEWED * (median - best) > 0:
-            return X, quantize(np.log1p((z - best) / (median - best)), VALUE_RESOLUTION), 0.0, median - best
-        return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), 1.0
+            transform = Log1p(best, median - best)
+            return X, quantize(transform(z), VALUE_RESOLUTION), 0.0, transform
+        return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), None
 
     @property
-    def compressed(self) -> bool:
-        """Whether the model sees log(1 + (z - best) / unit) in place of z; else its unit is 1."""
-        return self._data[3] != 1.0
-
-    @property
-    def unit(self) -> float:
-        """One unit of the model's values, in standardised values."""
+    def transform(self) -> Log1p | None:
+        """Transform of the standardised values that the model sees; None if it sees them as they are."""
         return self._data[3]
 
     @property
@@ -170,13 +167,14 @@ class GlobalSearch:
         """Logarithm of what one unit of the acquisition is in standardised values; a probability's is 1."""
         if self._seeks_feasible:
             return 0.0
-        return math.log(self.unit) + (self.target if self.compressed else 0.0)  # gradient of the way back at the target
+        transform = self.transform
+        return 0.0 if transform is None else math.log(transform.scale) + self.target  # log of the slope at the target
 
     def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model: its mean and variance are those of the values, whatever the length-scale."""
         X, v, _, _ = self._data
         prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
-        return GaussianProcess.fit(SquaredExponential(length_scale), X, v, prior)
+        return GaussianProcess.fit(self.settings.kernel(length_scale), X, v, prior)
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
         """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
@@ -193,8 +191,8 @@ class GlobalSearch:
         """A mean and variance of the objective's values, in units of the model."""
         return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.inverse_scale(1.0) ** 2)
 
-    def promise(self, posterior: GaussianProcess) -> float:
-        """Logarithm of the best acquisition among the starting points: enough for a comparison."""
+    def max_log_acquisition(self, posterior: GaussianProcess) -> float:
+        """Maximum of the acquisition function among the starting points: enough for a comparison."""
         return float(np.max(self._levels(posterior), initial=-math.inf))
 
     def _levels(self, posterior: GaussianProcess) -> Vector:
@@ -205,7 +203,7 @@ class GlobalSearch:
         if self._seeks_feasible:
             levels = self._feasible_starts
         else:
-            levels = log_expected_improvement(*self._predict(posterior, self.starts), self.target).value
+            levels = self.settings.acquisition(self._predict(posterior, self.starts), self.target)
             levels = levels if self.feasibility is None else levels + self._feasible_starts
         self._seen.append((posterior, levels))
         return levels
@@ -215,7 +213,7 @@ class GlobalSearch:
         """Log probability that the starting points are feasible, (m,)."""
         return np.zeros(0) if self.feasibility is None else self.feasibility.log_probability(self.starts)
 
-    def _predict(self, posterior: GaussianProcess, A: Matrix) -> tuple[Vector, Vector]:
+    def _predict(self, posterior: GaussianProcess, A: Matrix) -> Prediction:
         """Mean and std at points (m, d), as the acquisition function takes them."""
         return posterior.predict(A)
 
@@ -223,12 +221,12 @@ class GlobalSearch:
         """The same with derivatives."""
         return posterior.derivatives(A)
 
-    def search(self, posterior: GaussianProcess) -> Found | None:
+    def search(self, posterior: GaussianProcess) -> Maximum | None:
         """The best allowed point of the acquisition function: the best starting points climbed from together."""
         level = self._levels(posterior)
-        order = np.argsort(-level, kind="stable")[: 2 * CLIMBS]
+        order = np.argsort(-level, kind="stable")[: 2 * N_STARTS]
         order = order[level[order] > -math.inf]
-        order = order[self.allowed(self.starts[order])][:CLIMBS]
+        order = order[self.allowed(self.starts[order])][:N_STARTS]
         if len(order) == 0:
             return None
         starts = self.starts[order]
@@ -237,10 +235,10 @@ class GlobalSearch:
             free = self.domain.continuous & self.domain.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
         tops, promises = self._climbed(posterior, starts, lower, upper)
-        best = Found(starts[0], float(level[order[0]]))
+        best = Maximum(starts[0], float(level[order[0]]))
         for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
             if allowed and value > best.value:
-                best = Found(x, float(value))
+                best = Maximum(x, float(value))
         return best
 
     def _climbed(
@@ -248,8 +246,12 @@ class GlobalSearch:
     ) -> tuple[Matrix, Vector]:
         believe, inputs = partial(self._believe, posterior), self.domain.allowed_set
         if not self.is_constrained:
-            return maximize_acquisition(believe, self.target, starts, lower, upper, tolerance=TOP)
-        below = weighted(None if self._seeks_feasible else believe, self.target, self.feasibility)
+            return maximize_acquisition(
+                self.settings.acquisition, believe, self.target, starts, lower, upper, tolerance=TOP
+            )
+        below = feasibility_weighted(
+            self.settings.acquisition, None if self._seeks_feasible else believe, self.target, self.feasibility
+        )
         tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=TOP)
         if inputs is not None:
             tops, losses = inputs.walked_back(below, tops, losses, starts, lower, upper)
@@ -259,30 +261,32 @@ class GlobalSearch:
         """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
         new = (
             ~self.regions.inside(A)
-            & are_separated(A, self.observations.X, APART)
+            & are_separated(A, self.observations.X, MIN_DISTANCE)
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
         if self.domain.allowed_set is not None:
             new[new] = self.domain.allowed_set.allowed(A[new])
         return new
 
-    def proposal(self, found: Found, posterior: GaussianProcess) -> Proposal:
+    def proposal(self, found: Maximum, posterior: GaussianProcess) -> Proposal:
         """The best point of the global model."""
         mean, std = (float(v[0]) for v in posterior.predict(found.x[None, :]))
-        stretch = self.unit * math.exp(min(mean, 700.0)) if self.compressed else 1.0  # gradient of the way back
+        transform = self.transform
         reason = Reason(
             Source.GLOBAL,
-            expected_improvement=None if self._seeks_feasible else self._back_promise(found.value),
-            mean=self.scale.inverse(self.best + self.unit * math.expm1(min(mean, 700.0)) if self.compressed else mean),
-            std=self.scale.inverse_scale(stretch * std),
+            expected_improvement=None if self._seeks_feasible else self._expected_improvement(found.value),
+            mean=self.scale.inverse(mean if transform is None else transform.inverse(mean)),
+            std=self.scale.inverse_scale(std if transform is None else transform.inverse_slope(mean) * std),
         )
         coarse = quantize(found.x, POINT_RESOLUTION)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
-    def _back_promise(self, level: float) -> float:
-        """Expected improvement in units of the objective, from log EI of the model."""
-        gradient = math.exp(self.target) if self.compressed else 1.0
-        return self.scale.inverse_scale(math.exp(level) * self.unit * gradient)
+    def _expected_improvement(self, log_value: float) -> float:
+        """Expected improvement in units of the objective, from its logarithm in units of the model."""
+        value = math.exp(log_value)
+        if self.transform is not None:
+            value = value * self.transform.scale * math.exp(self.target)
+        return self.scale.inverse_scale(value)
 
 
 def _as_seen(starts: Matrix, incumbent: Vector, domain: Domain) -> Matrix:

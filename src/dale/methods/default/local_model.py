@@ -9,7 +9,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.trust_region import TrustRegion
-from dale.models.taylor import RHOS, TaylorModel
+from dale.models.taylor import TaylorModel
 from dale.space.domain import Domain
 
 REDUCTION_RTOL = 1e-3  # of the minimum reduction: how exact a predicted reduction has to be
@@ -56,22 +56,17 @@ class LocalProblem:
     def fit(self, y: Vector, lowest: float) -> TaylorModel:
         """The model of values y (n,) around the center; pending points count as predicted, at least ``lowest``."""
         center, radius = self.X[self.center], self.region.radius
-        model = self._fit(self.X, y)
-        if len(self.pending) == 0:
-            return model
-        fantasies = model.value + model.predict((self.pending - center) / radius)[0]
-        y = np.append(y, np.clip(fantasies, lowest, np.max(y)))
-        return self._fit(self.seen, y, (model.rho,))  # fantasies are no evidence about rho
-
-    def _fit(self, X: Matrix, y: Vector, rhos: tuple[float, ...] | None = None) -> TaylorModel:
         model = TaylorModel.fit(
-            X,
+            self.X,
             y,
-            X[self.center],
+            center,
             float(y[self.center]),
-            self.region.radius,
-            most_degree=self.settings.max_degree,
-            rhos=rhos or RHOS,
-            far_rhos=() if rhos else self.settings.quadratic_rhos,
+            radius,
+            max_degree=self.settings.max_degree,
+            quadratic_rhos=self.settings.quadratic_rhos,
         )
+        if len(self.pending):
+            Z = (self.pending - center) / radius
+            fantasies = np.clip(model.value + model.predict(Z).mean, lowest, np.max(y))
+            model = model.condition(Z, fantasies - model.value)
         return replace(model, scale=self.settings.std_factor * model.scale)

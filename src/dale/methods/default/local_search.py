@@ -32,8 +32,8 @@ from dale.methods.default.trust_region import (
     closing_radius,
 )
 from dale.methods.initial_design import MIN_DISTANCE_FAILED, MIN_DISTANCE_PENDING
-from dale.models.constraint_gp import units_of
-from dale.models.ellipsoid import Ball
+from dale.models.constraint_gp import constraint_scales
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
@@ -104,7 +104,7 @@ class LocalSearch:
     @cached_property
     def constraint_scales(self) -> Vector:
         """Units of the outcome constraints, (k,)."""
-        return units_of(self.observations.constraints[self.observations.has_value])
+        return constraint_scales(self.observations.constraints[self.observations.has_value])
 
     @property
     def is_constrained(self) -> bool:
@@ -234,7 +234,7 @@ class LocalSearch:
         radius = closing_radius(step.model, region, self.X, self.z)
         if not self.snapshot.domain.is_continuous:  # the next integer may be nearer than a ball is large
             radius = min(radius, MIN_CLOSED_RADIUS if converged else 2 * region.radius)
-        ball = Ball(self.X[row], radius)
+        ball = Ellipsoid(self.X[row], radius)
         return LocalResult(None, regions.without(ball), (ClosedRegion(self._trial(row), radius, converged),))
 
     def _is_separated(self, point: Vector, radius: float, regions: TrustRegionSet) -> bool:

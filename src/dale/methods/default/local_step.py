@@ -16,14 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.expected_improvement import log_expected_improvement, maximize_acquisition
+from dale.acquisition.base import maximize_acquisition
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.trust_region import BOUNDARY_STEP
+from dale.models.base import Prediction
 from dale.models.preprocessing import quantize
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
 
+LOG_EI = LogExpectedImprovement()
 RANDOM_POINTS = 200
 EXACT = Tolerance(gtol=1e-15, ftol=1e-15)  # the gradient in units of that at the center
 ROUGH = Tolerance(gtol=1e-5, ftol=1e-9)
@@ -110,9 +113,9 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     if far is not None:
         z, lowest = far
     elif not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0):
-        start = draws[np.argmax(log_expected_improvement(mean, std, target).value)]
+        start = draws[np.argmax(LOG_EI(Prediction(mean, std), target))]
         tops, levels = maximize_acquisition(
-            model.derivatives, target, np.array([z, start]), lower, upper, tolerance=ROUGH
+            LOG_EI, model.derivatives, target, np.array([z, start]), lower, upper, tolerance=ROUGH
         )
         z = tops[int(np.argmax(np.where(np.isnan(levels), -np.inf, levels)))]
     low, high = (np.abs(z - face) <= SAME_FACE for face in faces)
@@ -126,7 +129,7 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     if not domain.is_continuous:  # nothing can be gained between the points that the objective sees
         lowest = float(mean_there[0])
         certain = certain and is_certain(model, z, lowest)
-    log_ei = log_expected_improvement(mean_there, std_there, target).value
+    log_ei = LOG_EI(Prediction(mean_there, std_there), target)
     return Step(x, z, float(log_ei[0]), float(mean_there[0]), float(std_there[0]), lowest, certain, model)
 
 
@@ -183,14 +186,14 @@ def _neighbours(center: Vector, domain: Domain) -> Matrix:
 def _climbed(model: TaylorModel, domain: Domain, A: Matrix, reach: float, target: float) -> tuple[Vector, float]:
     """Of points (m, d) the most promising, once what moves freely has been climbed with; and its log EI."""
     Z = (A - model.center) / model.radius
-    promise = log_expected_improvement(*model.predict(Z), target).value
+    promise = LOG_EI(model.predict(Z), target)
     z = Z[np.argsort(-promise, kind="stable")[:CLIMBED]]
     free = domain.free(model.center)
     if not free.any():
         return z[0], float(np.max(promise))
     low, high = (np.clip((face - model.center) / model.radius, -reach, reach) for face in (0.0, 1.0))
     lower, upper = np.where(free, low, z), np.where(free, high, z)
-    tops, promises = maximize_acquisition(model.derivatives, target, z, lower, upper, tolerance=ROUGH)
+    tops, promises = maximize_acquisition(LOG_EI, model.derivatives, target, z, lower, upper, tolerance=ROUGH)
     promises = np.where(np.isnan(promises), -np.inf, promises)
     return tops[int(np.argmax(promises))], float(np.max(promises))
 

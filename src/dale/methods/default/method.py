@@ -91,7 +91,7 @@ class DefaultMethod:
         )
         choice = self.global_model.length_scale.choose(global_search)
         posterior = global_search.with_pending(choice.posterior)
-        log_ei = global_search.promise(posterior) + global_search.log_unit
+        log_ei = global_search.max_log_acquisition(posterior) + global_search.log_unit
         chosen = select(local, local_search, log_ei, self.selection)
         if chosen.candidate is not None:
             proposal = local_search.proposal(chosen.candidate, chosen.regions)

@@ -15,9 +15,10 @@ from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.methods.initial_design import MIN_DISTANCE_PENDING, space_filling_proposal
-from dale.models.base import PredictionDerivatives
+from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess
-from dale.models.noisy_gp import NoisyModel
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.noisy_gp import NoisyGP
 from dale.models.preprocessing import are_separated
 
 
@@ -28,17 +29,18 @@ class NoisySearch(GlobalSearch):
     It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
     """
 
+    model: NoisyGP
+
     @classmethod
     def of(cls, settings: GlobalSettings, snapshot: Snapshot, rng: np.random.Generator) -> NoisySearch:
         """At one state of a run."""
         observations = snapshot.history.observations.inliers
-        incumbent = observations.noisy_gp.least(observations.feasible)
-        return cls(settings, snapshot, observations, TrustRegionSet(), rng, incumbent)
-
-    @property
-    def model(self) -> NoisyModel:
-        """Signal and noise."""
-        return self.observations.noisy_gp
+        if settings.kernel is SquaredExponential:
+            model = observations.noisy_gp  # shared with the rest of the run
+        else:
+            model = observations.fit_noisy_gp(settings.kernel)
+        incumbent = model.lowest(observations.feasible)
+        return cls(settings, snapshot, observations, TrustRegionSet(), rng, incumbent, model)
 
     def best_proposal(self) -> Proposal:
         """The point with the highest acquisition value."""
@@ -50,8 +52,8 @@ class NoisySearch(GlobalSearch):
         return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
 
     @cached_property
-    def _data(self) -> tuple[Matrix, Vector, float, float]:
-        return self.model.X, self.model.v, self.target, 1.0
+    def _data(self) -> tuple[Matrix, Vector, float, None]:
+        return self.model.X, self.model.v, self.target, None
 
     @property
     def target(self) -> float:
@@ -76,12 +78,12 @@ class NoisySearch(GlobalSearch):
         X, v = np.vstack([posterior.points, X]), np.append(posterior.values, v)
         return GaussianProcess.fit(posterior.kernel, X, v, posterior.prior, noise)
 
-    def _predict(self, posterior: GaussianProcess, A: Matrix) -> tuple[Vector, Vector]:
+    def _predict(self, posterior: GaussianProcess, A: Matrix) -> Prediction:
         mean, std = posterior.predict(A)
-        return mean, std_reduction(std, self.model.error)
+        return Prediction(mean, std_reduction(std, self.model.noise_std))
 
     def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
-        return with_std_reduction(posterior.derivatives(A), self.model.error)
+        return with_std_reduction(posterior.derivatives(A), self.model.noise_std)
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are not being evaluated, and may be proposed."""

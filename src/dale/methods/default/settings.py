@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dale.acquisition.base import SecondOrderAcquisition, check_acquisition
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.history.outliers import MAX_OBSERVATIONS
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
-from dale.models.monomials import MOST_DEGREE
-from dale.models.taylor import FAR_RHOS
+from dale.models.kernels.base import KernelFactory, check_kernel
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.monomials import MAX_DEGREE
+from dale.models.taylor import QUADRATIC_RHOS
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class TaylorSettings:
         allow_long_steps: Whether a certain model may step out of its region.
     """
 
-    max_degree: int = MOST_DEGREE
-    quadratic_rhos: tuple[float, ...] = FAR_RHOS
+    max_degree: int = MAX_DEGREE
+    quadratic_rhos: tuple[float, ...] = QUADRATIC_RHOS
     std_factor: float = 0.5
     allow_long_steps: bool = True
 
@@ -50,11 +54,19 @@ class GlobalSettings:
         length_scale: How its length-scale is cooled down (Alg. 2). It begins at 0.35, where the paper is silent.
         log_transform: Whether strongly skewed values are compressed by a logarithm.
         max_observations: That it is fitted to, less one for each pending point.
+        kernel: Of the models of the objective, of its noise and of outcome constraints.
+        acquisition: A logarithm, because it is compared with the log EI of local steps.
     """
 
     length_scale: AlphaRatio = AlphaRatio(initial=0.35, max_variance_ratio=4.0)  # noqa: RUF009 (frozen)
     log_transform: bool = True
     max_observations: int = MAX_OBSERVATIONS
+    kernel: KernelFactory = SquaredExponential
+    acquisition: SecondOrderAcquisition = LogExpectedImprovement()  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_acquisition(self.acquisition, log_for="the default method", second_order=True)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from dale._arrays import Matrix, Vector
 from dale.history.reason import TrustRegionStep
 from dale.history.trial import Trial, TrialState, actual_reduction
 from dale.methods.default.settings import TrustRegionSettings
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.taylor import TaylorModel
 
 DEFAULT = TrustRegionSettings()
@@ -89,7 +89,7 @@ class TrustRegionSet:
     """
 
     open: tuple[TrustRegion, ...] = ()
-    closed: tuple[Ball, ...] = ()
+    closed: tuple[Ellipsoid, ...] = ()
 
     @classmethod
     def replay(cls, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
@@ -103,7 +103,7 @@ class TrustRegionSet:
         """What one more of the trials makes of them."""
         regions = self
         for closing in trial.reason.closed_regions:
-            regions = regions.without(Ball(trials[closing.center].unit_x, closing.radius))
+            regions = regions.without(Ellipsoid(trials[closing.center].unit_x, closing.radius))
         if trial.reason.step is not None:
             regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, s)
         return regions
@@ -115,7 +115,7 @@ class TrustRegionSet:
                 return replace(region, center=center)
         return TrustRegion(center, initial_radius)
 
-    def without(self, ball: Ball) -> TrustRegionSet:
+    def without(self, ball: Ellipsoid) -> TrustRegionSet:
         """With one more closed ball, in place of the region around its center."""
         return TrustRegionSet(tuple(r for r in self.open if not r.can_move_to(ball.center)), (*self.closed, ball))
 

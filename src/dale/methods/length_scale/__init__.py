@@ -1,4 +1,4 @@
-"""How the length-scale of the global model is chosen."""
+"""Policies that choose the length-scale of a global model."""
 
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.fixed import Fixed

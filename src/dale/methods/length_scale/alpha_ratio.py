@@ -1,13 +1,13 @@
-"""Alpha-ratio cool down (eq. 8, Alg. 2): a smaller length-scale must promise more for the next evaluation.
+"""Alpha-ratio cool down (eq. 8, Alg. 2): reduce the length-scale if that raises the acquisition value substantially.
 
-Halving the length-scale always promises something more, for the model is less sure of itself. Only if it promises
-substantially more, alpha*(l/2) / alpha*(l) > 1.5, is it worth the risk of overfitting.
+Halving the length-scale always raises the maximum of the acquisition function, because the model becomes less certain.
+Only if it rises substantially, alpha*(l/2) / alpha*(l) > 1.5, is it worth the risk of overfitting.
 
-What the paper leaves open is settled so: both sides are computed on the present data from the same starting points and
-compared in logs; both share one c_mu and sigma_f^2, the maximum-likelihood ones at the old length-scale (apart from
-each other, the variance at a length-scale that is too large explodes, its promise with it, and the ratio never
-passes); they are estimated anew after the decision. A floor above the old length-scale is no candidate: a cool down
-never heats.
+Where the paper is silent: both sides are computed on the current data from the same starting points, and compared as
+logarithms. Both use one c_mu and sigma_f^2, the maximum-likelihood ones at the old length-scale: estimated separately,
+the variance at a length-scale that is too large explodes, its acquisition value with it, and the ratio never exceeds
+the threshold. They are estimated anew after the choice. A floor above the old length-scale is no candidate: a cool down
+never increases the length-scale.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ class AlphaRatio:
     """Settings of Alg. 2.
 
     Attributes:
-        initial: l_1; the paper does not say, the cube's side is ours.
+        initial: l_1. The paper gives none; ours is the side of the cube.
         threshold: alpha-bar_r.
         min_correlation: c-bar of the floor.
-        max_variance_ratio: How many times the variance in use the maximum-likelihood variance may be before the length-scale
-            is too large for the data, whatever it promises, and is cooled down at once; None (the paper): any number.
+        max_variance_ratio: If the maximum-likelihood variance exceeds the variance in use by more than this factor, the
+            length-scale is too large for the data and is reduced without comparing acquisition values. None (the
+            paper): never.
     """
 
     initial: float = 1.0
@@ -38,7 +39,7 @@ class AlphaRatio:
     max_variance_ratio: float | None = None
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
-        """Keep the length-scale or halve it; first make it fit the data, if surprise matters."""
+        """Keep the length-scale or halve it, after reducing it to fit the data if ``max_variance_ratio`` is set."""
         l_old = context.previous or self.initial
         l_floor = length_scale_floor(context.n, context.dimension, self.min_correlation)  # line 2
         old = context.posterior(l_old)
@@ -51,14 +52,15 @@ class AlphaRatio:
             return LengthScaleChoice(l_old, old, cooled=mismatch)
         new = context.posterior(l_new)
         log_ratio = log_alpha_ratio(
-            context.promise(new.with_prior(old.prior)),  # line 4
-            context.promise(old),
+            context.max_log_acquisition(new.with_prior(old.prior)),  # line 4
+            context.max_log_acquisition(old),
         )  # line 5
         if log_ratio is not None and log_ratio > math.log(self.threshold):  # line 6
             return LengthScaleChoice(l_new, new, log_ratio, cooled=True)  # line 7
         return LengthScaleChoice(l_old, old, log_ratio, cooled=mismatch)  # line 9
 
     def _variance_mismatch(self, posterior: GaussianProcess) -> bool:
+        """Whether the length-scale is too large for the data."""
         if self.max_variance_ratio is None:
             return False
         likely = maximum_likelihood_prior(posterior.factor, posterior.values).variance
@@ -66,7 +68,7 @@ class AlphaRatio:
 
 
 def log_alpha_ratio(log_new: float, log_old: float) -> float | None:
-    """Logarithm of eq. 8; None where neither side promises anything, infinite where only one does."""
+    """Logarithm of eq. 8; None if both acquisition values are zero, infinite if one is."""
     if log_new == log_old == -math.inf:
         return None
     return log_new - log_old

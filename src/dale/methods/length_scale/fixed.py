@@ -1,4 +1,4 @@
-"""No adaptation."""
+"""A constant length-scale."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Fixed:
 
     Attributes:
         length_scale: The length-scale.
-        prior: Mean and variance of the objective, if they are known as well; else they are estimated.
+        prior: Mean and variance of the objective if they are known; None to estimate them.
     """
 
     length_scale: float
@@ -23,7 +23,7 @@ class Fixed:
         check_length_scale(self.length_scale)
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
-        """The given length-scale."""
+        """This length-scale."""
         posterior = context.posterior(self.length_scale)
         if self.prior is not None:
             posterior = posterior.with_prior(context.standardised(self.prior))

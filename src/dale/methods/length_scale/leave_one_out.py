@@ -10,7 +10,7 @@ from dale.models.likelihood import GRID, best_of, log_leave_one_out_density
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """The length-scale under which each observation is predicted best by the others."""
+    """The length-scale at which the observations are predicted best from the others."""
 
     grid: tuple[float, ...] = GRID
 

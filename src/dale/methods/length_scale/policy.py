@@ -1,4 +1,4 @@
-"""What a length-scale policy is asked, what it may look at, and what it answers."""
+"""How the length-scale of a global model is chosen: the protocol of a policy, its input and its result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dale.models.gaussian_process import GaussianProcess, Prior
 
 
 class LengthScaleContext(Protocol):
-    """What a policy may look at before a proposal."""
+    """The input of a policy: the data of one proposal."""
 
     @property
     def previous(self) -> float | None:
@@ -34,14 +34,21 @@ class LengthScaleContext(Protocol):
         """A mean and variance of the objective's values, in units of the model."""
         ...
 
-    def promise(self, posterior: GaussianProcess) -> float:
-        """Logarithm of the best acquisition under a model, from the same starting points each time."""
+    def max_log_acquisition(self, posterior: GaussianProcess) -> float:
+        """Maximum of the acquisition function, a logarithm, under a model; always from the same starting points."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LengthScaleChoice:
-    """The length-scale to use, and the model that has it."""
+    """The result of a policy.
+
+    Attributes:
+        length_scale: The length-scale to use.
+        posterior: The model with this length-scale.
+        log_alpha_ratio: Logarithm of eq. 8; None if it was not computed.
+        cooled: Whether the length-scale was reduced.
+    """
 
     length_scale: float
     posterior: GaussianProcess
@@ -50,7 +57,7 @@ class LengthScaleChoice:
 
 
 class LengthScalePolicy(Protocol):
-    """Line 6 of Alg. 1 for the length-scale."""
+    """Chooses a length-scale (Alg. 1, line 6)."""
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Choose the length-scale of the next proposal."""

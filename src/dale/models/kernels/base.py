@@ -1,6 +1,7 @@
-"""What every kernel can do, and what the stationary ones share."""
+"""What every kernel offers, and what stationary kernels share."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,8 +39,11 @@ class StationaryKernel(Kernel, Protocol):
         ...
 
     def hessians(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
-        """Second derivatives of sum_j w_j k(a, b_j) at points A (m, d), weights (n,) or (m, n): (m, d, d)."""
+        """Hessians of sum_j w_j k(a, b_j) at points A (m, d), weights (n,) or (m, n): (m, d, d)."""
         ...
+
+
+KernelFactory = Callable[[LengthScale], StationaryKernel]  # such as the class SquaredExponential
 
 
 def scaled(A: Matrix, length_scale: LengthScale) -> Matrix:
@@ -48,6 +52,18 @@ def scaled(A: Matrix, length_scale: LengthScale) -> Matrix:
 
 
 def check_length_scale(length_scale: LengthScale) -> None:
-    """Refuse what is no length."""
+    """Raise an error unless this is a length-scale."""
     if not np.all(np.isfinite(length_scale)) or not np.all(np.asarray(length_scale) > 0):
-        raise ValueError(f"a length-scale must be positive and finite, got {length_scale!r}")
+        raise ValueError(f"length_scale: expected a positive finite number, got {length_scale!r}")
+
+
+def check_kernel(kernel: Any) -> None:
+    """Raise an error unless this makes stationary kernels from length-scales."""
+    try:
+        made = kernel(1.0)
+    except TypeError:
+        made = None
+    if not all(callable(getattr(made, name, None)) for name in ("gradient", "gradients", "hessians")):
+        raise TypeError(
+            f"kernel: expected a kernel class such as dale.models.kernels.SquaredExponential, got {kernel!r}"
+        )

@@ -1,4 +1,4 @@
-"""The Matern-5/2 kernel: k = (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) |x - x'| / l. Twice differentiable, no more."""
+"""The Matern-5/2 kernel: k = (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) |x - x'| / l, twice differentiable."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,15 @@ from dale.models.kernels.base import LengthScale, check_length_scale, scaled
 
 @dataclass(frozen=True)
 class Matern52:
-    """Matern correlation with smoothness 5/2. One length-scale, or a tuple with one for each dimension."""
+    """Matern correlation with smoothness 5/2.
+
+    Attributes:
+        length_scale: One for all dimensions, or a tuple with one for each.
+
+    Example:
+        >>> Matern52(0.5)(np.zeros((1, 2)), np.array([[0.0, 0.0], [0.5, 0.0]])).round(4)
+        array([[1.   , 0.524]])
+    """
 
     length_scale: LengthScale
 
@@ -29,7 +37,7 @@ class Matern52:
         return np.ones(len(A))
 
     def gradient(self, x: Vector, B: Matrix, k: Vector) -> Matrix:
-        """-(5/3) (1 + s) exp(-s) (x - b) / l^2, (n, d): smooth at s = 0, for dk/ds has a factor s."""
+        """-(5/3) (1 + s) exp(-s) (x - b) / l^2, (n, d); smooth at s = 0, because dk/ds has a factor s."""
         step = (x - B) / np.asarray(self.length_scale)
         s = math.sqrt(5) * np.linalg.norm(step, axis=1)
         return -(5 / 3) * ((1 + s) * np.exp(-s))[:, None] * step / np.asarray(self.length_scale)
@@ -46,6 +54,6 @@ class Matern52:
         s = math.sqrt(5) * np.linalg.norm(steps, axis=2)
         w = (5 / 3) * weights * np.exp(-s)
         steps = steps / l
-        bend = np.eye(A.shape[1]) / l**2
-        along = (steps * w[:, :, None]).transpose(0, 2, 1) @ steps
-        return np.asarray(5 * along - np.sum(w * (1 + s), axis=1)[:, None, None] * bend)
+        identity = np.eye(A.shape[1]) / l**2
+        outer = (steps * w[:, :, None]).transpose(0, 2, 1) @ steps
+        return np.asarray(5 * outer - np.sum(w * (1 + s), axis=1)[:, None, None] * identity)

@@ -2,12 +2,12 @@
 
     k_MGL(x, x') = k_q(x, x')             both in the same region U_i
                    sigma_f^2 k_s(x, x')   both outside all regions
-                   0                      else
+                   0                      otherwise
 
 As a matrix it is block diagonal once the points are sorted by region, so the posterior falls apart into one model for
-each region and one for the outside (``gp/mixed_global_local.py``). This dense form is the definition, which the tests
-hold the decoupled one against. The method itself needs less: with N_U or more points and no noise a region's
-posterior is its least-squares quadratic, of which it takes the minimum (``methods/bayes.py``).
+each region and one for the outside (``models/mixed_global_local.py``). This dense form is the definition, against which
+the tests compare the decoupled one. The paper's method needs less: with N_U or more points and no noise, a region's
+posterior is its least-squares quadratic, whose minimum it proposes (``methods/bayesian_optimization.py``).
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.models.ellipsoid import Ball
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.quadratic import Quadratic
 
@@ -31,13 +31,13 @@ class MixedGlobalLocal:
     """
 
     outside: StationaryKernel
-    balls: tuple[Ball, ...]
+    balls: tuple[Ellipsoid, ...]
     variance: float = 1.0
 
     def __post_init__(self) -> None:
         for i, ball in enumerate(self.balls):
             if any(ball.overlaps(other) for other in self.balls[:i]):
-                raise ValueError(f"regions must be pairwise disjoint, but region {i} overlaps an earlier one")
+                raise ValueError(f"balls: expected pairwise disjoint regions, but region {i} overlaps an earlier one")
 
     def region_of(self, A: Matrix) -> np.ndarray:
         """Number of the region each point (m, d) is in; -1 outside."""

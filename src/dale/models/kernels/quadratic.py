@@ -1,11 +1,11 @@
-"""The quadratic kernel (eq. 19): k_q(x, x') = (x'x' + 1)^2, a prior over quadratic functions.
+"""The quadratic kernel (eq. 19): k_q(a, b) = (a'b + 1)^2, a prior over quadratic functions.
 
 It is the covariance of phi(x)'w with w ~ N(0, I) and N_U = 1 + d + d (d + 1) / 2 features
 
     phi(x) = (1, sqrt(2) x_i, x_i^2, sqrt(2) x_i x_j for i < j),
 
-so its Gram matrix has rank N_U at most: beyond that many points it is singular, and the posterior is computed in weight
-space (see ``gp/local_quadratic.py``).
+so its Gram matrix has rank N_U at most: with more points it is singular, and the posterior is computed in weight space
+(``models/mixed_global_local.py``).
 """
 
 import math

@@ -11,7 +11,15 @@ from dale.models.kernels.base import LengthScale, check_length_scale, scaled
 
 @dataclass(frozen=True)
 class SquaredExponential:
-    """Correlation of eq. 6; sigma_f^2 is the model's. One length-scale, or a tuple with one for each dimension."""
+    """Correlation of eq. 6; the model holds sigma_f^2.
+
+    Attributes:
+        length_scale: One for all dimensions, or a tuple with one for each.
+
+    Example:
+        >>> SquaredExponential(0.5)(np.zeros((1, 2)), np.array([[0.0, 0.0], [0.5, 0.0]])).round(4)
+        array([[1.    , 0.6065]])
+    """
 
     length_scale: LengthScale
 
@@ -37,8 +45,10 @@ class SquaredExponential:
     def hessians(self, A: Matrix, B: Matrix, k: Matrix, weights: Matrix) -> np.ndarray:
         """Sum of w k ((a - b) (a - b)' / l^4 - I / l^2), (m, d, d)."""
         steps, w = self._steps(A, B), weights * k
-        bend = np.eye(A.shape[1]) / np.square(self.length_scale)
-        return np.asarray((steps * w[:, :, None]).transpose(0, 2, 1) @ steps - np.sum(w, axis=1)[:, None, None] * bend)
+        identity = np.eye(A.shape[1]) / np.square(self.length_scale)
+        return np.asarray(
+            (steps * w[:, :, None]).transpose(0, 2, 1) @ steps - np.sum(w, axis=1)[:, None, None] * identity
+        )
 
     def _steps(self, A: Matrix, B: Matrix) -> np.ndarray:
         return (A[:, None, :] - B) / np.square(self.length_scale)
