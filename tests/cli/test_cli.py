@@ -1,6 +1,7 @@
 """The command line and the demo, run in this process."""
 
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -165,18 +166,25 @@ class TestDemo:
         assert "No plots were written: plots need matplotlib: pip install 'dale[plot]'" in text
         assert not list(tmp_path.iterdir())
 
-    def test_ctrl_c_prints_the_result_so_far_and_stops(self, capsys, tmp_path, monkeypatch):
+    @pytest.mark.parametrize(
+        ("number", "code", "message"), [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")]
+    )
+    def test_a_signal_prints_the_result_so_far_and_stops(self, number, code, message, capsys, tmp_path, monkeypatch):
         def interrupt(result):
             if result.nfev == 3:
-                raise KeyboardInterrupt
+                signal.raise_signal(number)
 
         monkeypatch.setattr(demo, "reporter", lambda budget: interrupt)
-        assert main(["demo", "--budget", "9", "--out", str(tmp_path)]) == 130
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+        try:
+            assert main(["demo", "--budget", "9", "--out", str(tmp_path)]) == code
+        finally:
+            signal.signal(signal.SIGINT, before)
         text = capsys.readouterr().out
-        assert "Interrupted after 3 evaluations" in text
+        assert f"{message} after 3 evaluations" in text
         assert "Branin" not in text
 
-    def test_on_a_terminal_the_live_line_takes_over(self, monkeypatch):
+    def test_on_a_terminal_the_progress_bar_replaces_the_lines(self, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         assert demo.reporter(10) is None
 

@@ -103,7 +103,7 @@ def test_commands_on_two_hosts_of_which_one_dies_and_then_the_scheduler(tmp_path
             assert result.nfev >= 4
             assert all(t.retry for t in failed(result))
             assert {t.state for t in result.history} == {TrialState.COMPLETE, TrialState.FAILED}
-            with pytest.raises(RuntimeError, match=r"No more .*: the Dask scheduler cannot be reached"):
+            with pytest.raises(RuntimeError, match=r"No further .*: the Dask scheduler cannot be reached"):
                 dale.minimize(fun, BOX, budget=5, executor=run)
 
 

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import dale
 from dale.errors import StoreError
+from dale.history.stopping import Status
 
 # name -> (module, one-line description); add a line here to add a command
 COMMANDS = {
@@ -29,7 +30,8 @@ ENTRY_POINTS = "dale.commands"  # commands of other packages
 OPTIONAL_COMMANDS = {"bench": "in the dale repository, run: pip install ./benchmarks"}
 
 EXIT_USAGE = 2  # as in argparse
-EXIT_INTERRUPTED = 130  # as in shells: 128 + SIGINT
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143  # as in shells: 128 + SIGINT, 128 + SIGTERM
+EXIT_SIGNALS = {Status.INTERRUPTED: EXIT_INTERRUPTED, Status.TERMINATED: EXIT_TERMINATED}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

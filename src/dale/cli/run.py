@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import dale
 from dale import methods
-from dale.cli.main import EXIT_INTERRUPTED, escape_control_characters
+from dale.cli.main import EXIT_SIGNALS, escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
@@ -25,12 +25,7 @@ from dale.view.summary import short_error
 
 STORE = "run.db"
 EXIT_NO_RESULT = 1  # there is no result, or the executor broke
-EXIT_TERMINATED = 143  # as in shells: 128 + SIGTERM
-EXIT_CODES = {
-    Status.INTERRUPTED: EXIT_INTERRUPTED,
-    Status.TERMINATED: EXIT_TERMINATED,
-    Status.EXECUTOR_BROKEN: EXIT_NO_RESULT,
-}
+EXIT_CODES = {**EXIT_SIGNALS, Status.EXECUTOR_BROKEN: EXIT_NO_RESULT}
 METHODS: dict[str, Callable[[], Any]] = {
     "default": methods.default,
     "paper": methods.paper,

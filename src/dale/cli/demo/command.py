@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dale.cli.demo import blood, branin
-from dale.cli.main import EXIT_INTERRUPTED
+from dale.cli.main import EXIT_SIGNALS
 from dale.history.result import Result
-from dale.history.stopping import Status
 from dale.minimize import minimize
 from dale.view.style import MatplotlibMissing, save
 from dale.view.summary import summary
@@ -50,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{problem.description}\n", flush=True)
         result = minimize(problem.objective, problem.space, budget=budget, seed=args.seed, callback=reporter(budget))
         print(f"\n{textwrap.indent(summary(result), '   ')}\n", flush=True)
-        if result.status is Status.INTERRUPTED or result.x is None:  # these objectives never fail
-            return EXIT_INTERRUPTED
+        if result.status in EXIT_SIGNALS:
+            return EXIT_SIGNALS[result.status]
         print(f"{_paragraph(problem.comparison(result))}\n", flush=True)
         try:
             plots += [save(figure, args.out / name) for name, figure in problem.figures(result).items()]
