@@ -23,7 +23,7 @@ class TestAskedAgain:
         assert again.unit_x.tolist() == trial.unit_x.tolist()
         assert again.x.tolist() == trial.x.tolist()
         assert again.reason == dataclasses.replace(trial.reason, retry_of=trial.id, closed_regions=())
-        assert str(again.reason) == f"{trial.reason}; trial {trial.id} again, which the machine failed"
+        assert str(again.reason) == f"{trial.reason}; retry of trial {trial.id} after a transient failure"
         assert optimizer.history[trial.id] is failed
         another = optimizer.ask()
         assert another.unit_x.tolist() != trial.unit_x.tolist()

@@ -44,7 +44,7 @@ def test_a_trial_begins_as_pending():
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (Reason(Source.USER), ["given by the user"]),
+        (Reason(Source.USER), ["point of the user"]),
         (Reason(Source.INITIAL_DESIGN), ["initial design"]),
         (Reason(Source.SPACE_FILLING), ["far from all other points"]),
         (

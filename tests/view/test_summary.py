@@ -81,7 +81,7 @@ def test_failures_are_listed():
 
 def test_a_run_without_a_value_has_no_best_point():
     text = summary(dale.minimize(lambda x: float("nan"), [(0, 1)], budget=3, seed=0))
-    assert text.startswith("No evaluation has given a finite value (the last error: the objective returned nan)")
+    assert text.startswith("No evaluation has returned a finite value (the last error: the objective returned nan)")
     assert "Best point" not in text
 
 

@@ -1,1 +1,36 @@
-"""TODO."""
+"""Trials, and everything derived from them: observations, snapshots, minima, results, stopping rules."""
+
+from dale.history.evaluation import Evaluation
+from dale.history.history import History, Observations
+from dale.history.minima import LocalMinimum
+from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.result import Result
+from dale.history.seeding import RandomStreams
+from dale.history.snapshot import Cache, Incumbent, Snapshot
+from dale.history.stopping import Budget, Clock, Status, StoppingRule, Target, TimeLimit, Tolerance
+from dale.history.trial import Trial, TrialState
+
+__all__ = [
+    "Budget",
+    "Cache",
+    "Clock",
+    "ClosedRegion",
+    "Evaluation",
+    "History",
+    "Incumbent",
+    "LocalMinimum",
+    "Observations",
+    "RandomStreams",
+    "Reason",
+    "Result",
+    "Snapshot",
+    "Source",
+    "Status",
+    "StoppingRule",
+    "Target",
+    "TimeLimit",
+    "Tolerance",
+    "Trial",
+    "TrialState",
+    "TrustRegionStep",
+]

@@ -1,4 +1,4 @@
-"""What may be told of an evaluation: one finite real number, its noise and its constraints; else a clear error."""
+"""The outcome of an evaluation: one finite real number, its noise and its constraints; and the checks of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ from dale.space.point import short_repr
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an objective may return in place of a number: a value with what else is known about it.
+    """A value with its noise and constraints: what an objective may return instead of a number.
 
     Attributes:
-        value: The objective.
-        noise: Standard deviation of the error in it, where it is known.
-        constraints: What must be at most 0 for the point to be feasible; as many numbers each time.
+        value: Value of the objective.
+        noise: Standard deviation of the noise in it, where it is known.
+        constraints: Outcome constraints: numbers that must be at most 0 for the point to be feasible, the same number
+            of them each time.
+
+    Examples:
+        >>> import dale
+        >>> fun = lambda x: dale.Evaluation(x[0] ** 2, constraints=[0.5 - x[0]])
+        >>> result = dale.minimize(fun, [(-1, 1)], budget=15, seed=0)
+        >>> round(float(result.x[0]), 3)
+        0.5
     """
 
     value: Any
@@ -40,10 +48,10 @@ def check_evaluation(value: Any, noise: Any, constraints: Any) -> Evaluation:
 
 
 def are_several(value: Any) -> bool:
-    """Whether a value is a collection, as of several objectives."""
+    """Whether a value is a collection, as returned by several objectives."""
     if isinstance(value, np.ndarray):
         return value.size > 1
-    if getattr(value, "ndim", None) == 0:  # a tensor of torch's has a length, and raises when it is asked for it
+    if getattr(value, "ndim", None) == 0:  # len() of a torch scalar raises
         return False
     return isinstance(value, Mapping) or (isinstance(value, Sized) and not isinstance(value, str) and len(value) > 1)
 
@@ -56,17 +64,17 @@ def check_value(value: Any) -> float:
         value = value.item()  # a scalar of torch, JAX or the like
     if are_several(value):
         raise TypeError(
-            f"the value of a trial must be one real number, got {short_repr(value)}; dale minimises one objective: make one "
-            "number of them, such as a weighted sum, or use Optuna or BoTorch, which know several"
+            f"the value of a trial must be one real number, got {short_repr(value)}; dale minimises one objective: "
+            "combine several into one, such as a weighted sum, or use Optuna or BoTorch for multiple objectives"
         )
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(
-            f"the value of a trial must be one real number, got {short_repr(value)}; an evaluation without a value is told "
-            "with fail(trial, why)"
+            f"the value of a trial must be one real number, got {short_repr(value)}; report an evaluation without a "
+            "value with fail(trial, why)"
         )
     try:
         number = float(value)
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer above the largest float
         number = math.inf
     if not math.isfinite(number):
         raise ValueError(
@@ -76,13 +84,11 @@ def check_value(value: Any) -> float:
 
 
 def check_noise(noise: Any) -> float | None:
-    """The standard deviation of an error, if it is one."""
+    """A standard deviation as a float, or None."""
     if noise is None:
         return None
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
-        raise TypeError(
-            f"noise must be a number, the standard deviation of the error in a value, got {short_repr(noise)}"
-        )
+        raise TypeError(f"noise must be a number, the standard deviation of a value, got {short_repr(noise)}")
     number = float(noise)
     if not 0 <= number < math.inf:
         raise ValueError(
@@ -92,7 +98,7 @@ def check_noise(noise: Any) -> float | None:
 
 
 def check_constraints(constraints: Any) -> tuple[float, ...]:
-    """Finite real numbers, in a tuple."""
+    """Constraints as a tuple of finite floats."""
     if constraints is None:
         return ()
     try:
@@ -109,7 +115,7 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
 
 
 def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
-    """An argument as a positive number; infinite ones are."""
+    """An argument as a positive number, which may be infinite."""
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be {wanted}, got {number!r}")
     if not float(number) > 0:

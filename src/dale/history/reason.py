@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Why a point was chosen. A reason is part of the history: the next proposals are computed from it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,36 @@ from enum import StrEnum
 
 
 class Source(StrEnum):
-    """Where a point came from."""
+    """Where a point came from.
+
+    Examples:
+        >>> import dale
+        >>> trial = dale.Optimizer([(0, 1)], seed=0).ask()
+        >>> trial.reason.source
+        <Source.INITIAL_DESIGN: 'initial_design'>
+    """
 
     ADDED = "added"  # point and value came from the user
     USER = "user"  # the point came from the user
-    INITIAL_DESIGN = "initial_design"  # the initial design (Alg. 1, lines 2-3)
-    GLOBAL = "global"  # the global model's acquisition
+    INITIAL_DESIGN = "initial_design"  # Alg. 1, lines 2-3
+    GLOBAL = "global"  # the maximum of the global model's acquisition function
     LOCAL = "local"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
-    REPLICATE = "replicate"  # a hair beside the best observation: are values noisy?
-    SPACE_FILLING = "space_filling"  # as far as possible from all others: the model had nothing to say
+    REPLICATE = "replicate"  # next to the incumbent, to test for noise
+    SPACE_FILLING = "space_filling"  # far from all others, where no model has a proposal
 
 
 @dataclass(frozen=True)
 class TrustRegionStep:
-    """A step of a local Taylor model, as the life of its region needs it.
+    """A step of a local Taylor model. The state of its trust region is replayed from it.
 
     Attributes:
-        center: Trial that the model was built around.
-        radius: Half the side of the box that the step was looked for in, in the unit cube.
-        norm: Largest coordinate of the step, in radii; beyond 1 where the model was sure of itself farther out.
-        predicted_reduction: How far below the center's value the model predicted to come, in units of the objective; or how far
-            below its violation, where nothing was feasible.
-        n_concurrent: How many steps of the same region were being evaluated when it was asked.
-        constraint_scales: Of the constraints in that violation; empty where the decrease is the objective's.
+        center: Id of the trial that the model was built around.
+        radius: Half the side of the box that the step was searched in, in the unit cube.
+        norm: Largest coordinate of the step, in radii; above 1 where the model was certain farther out.
+        predicted_reduction: Predicted reduction below the value of the center, in units of the objective; or of its
+            violation, where no trial was feasible.
+        n_concurrent: Number of steps of the same region that were pending when it was proposed.
+        constraint_scales: Scales of the constraints in the violation; empty if the objective was reduced.
     """
 
     center: int
@@ -42,12 +49,12 @@ class TrustRegionStep:
 
 @dataclass(frozen=True)
 class ClosedRegion:
-    """A region that has nothing more to give.
+    """A region that has no reduction left to offer.
 
     Attributes:
-        center: Trial in its middle.
-        radius: Radius of the ball that no model's proposal enters any more, in the unit cube.
-        converged: Whether its model was borne out by its steps and promised nothing more; else it was given up.
+        center: Id of the trial at its center.
+        radius: Radius of the ball that proposals of models no longer enter, in the unit cube.
+        converged: Whether its model predicted its steps well and predicts no further reduction; else it was given up.
     """
 
     center: int
@@ -57,23 +64,28 @@ class ClosedRegion:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a point was chosen. What a source has nothing to say about is None.
+    """Why a point was chosen. Attributes that a source has no value for are None.
 
     Attributes:
         source: Which part of the method proposed the point.
-        length_scale: Length-scale of the global model, in the unit cube; part of the history, since the
-            next decision to cool down starts from it.
-        log_alpha_ratio: Logarithm of eq. 8, the best acquisition at the smaller length-scale over that at the old one.
+        length_scale: Length-scale of the global model, in the unit cube. The next decision to cool down starts from it.
+        log_alpha_ratio: Logarithm of eq. 8: the best acquisition value at the smaller length-scale over that at the
+            present one.
         cooled: Whether the length-scale was reduced for this proposal.
-        expected_improvement: Expected improvement, in units of the objective, as it was compared: while a region is live the
-            paper's method divides the global variance by 100 for the comparison, though not in ``std``.
-        mean: What the model predicted for the objective here.
-        std: Its standard deviation, as the acquisition function took it.
+        expected_improvement: In units of the objective, as it was compared. While a region is live, the paper's method
+            divides the global variance by 100 for the comparison, but not in ``std``.
+        mean: Predicted value of the objective.
+        std: Standard deviation of the prediction.
         region: Number of the region, best first, where the source is one.
-        n_regions: How many regions were live.
-        step: The step of a Taylor model that this is; part of the history, as the length-scale is.
-        closed_regions: Regions that were closed before this proposal; part of the history too.
-        retry_of: The trial whose point this is once more, since the machine failed it; all else is as it was chosen then.
+        n_regions: Number of live regions.
+        step: The step of a Taylor model.
+        closed_regions: Regions that were closed before this proposal.
+        retry_of: Id of the trial that is retried after a transient failure; all else is as it was chosen then.
+
+    Examples:
+        >>> import dale
+        >>> print(dale.Optimizer([(0, 1)], seed=0).ask().reason)
+        initial design
     """
 
     source: Source
@@ -90,22 +102,10 @@ class Reason:
     retry_of: int | None = None
 
     def __str__(self) -> str:
-        return self._first() + (
-            "" if self.retry_of is None else f"; trial {self.retry_of} again, which the machine failed"
-        )
+        retried = "" if self.retry_of is None else f"; retry of trial {self.retry_of} after a transient failure"
+        return _WITHOUT_A_MODEL.get(self.source, self._of_a_model()) + retried
 
-    def _first(self) -> str:
-        """Why the point was chosen, when it was chosen first."""
-        if self.source is Source.ADDED:
-            return "known before the run"
-        if self.source is Source.USER:
-            return "given by the user"
-        if self.source is Source.INITIAL_DESIGN:
-            return "initial design"
-        if self.source is Source.REPLICATE:
-            return "the best point again, to see whether values are noisy"
-        if self.source is Source.SPACE_FILLING:
-            return "far from all other points"
+    def _of_a_model(self) -> str:
         if self.step is not None:
             text = f"local model around trial {self.step.center}, radius {self.step.radius:.2g}"
         elif self.source is Source.LOCAL:
@@ -119,3 +119,12 @@ class Reason:
         if self.length_scale is not None:
             text += f", length-scale {self.length_scale:.3g}{' (cooled)' if self.cooled else ''}"
         return text
+
+
+_WITHOUT_A_MODEL = {
+    Source.ADDED: "added by the user",
+    Source.USER: "point of the user",
+    Source.INITIAL_DESIGN: "initial design",
+    Source.REPLICATE: "the incumbent again, to test for noise",
+    Source.SPACE_FILLING: "far from all other points",
+}

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 
-def generator(seed: int, k: int) -> np.random.Generator:
-    """The generator of ask number ``k`` in a run with this seed."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
+def generator(seed: int, *key: int) -> np.random.Generator:
+    """The generator of ask number ``key[0]`` in a run with this seed; more numbers for streams of their own."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,15 @@ class RandomStreams:
         return generator(self.seed, 0)
 
     def __call__(self, stream: str) -> np.random.Generator:
-        """The generator of a part of the method ("local", "global"); one object, whose draws go on at the next call."""
-        return self._shared
+        """The generator of one side of the method: "global" or "local". What one side draws does not change the other.
+
+        One object for each stream, whose draws continue at the next call.
+        """
+        return self._streams[stream]
 
     @cached_property
-    def _shared(self) -> np.random.Generator:
-        return generator(self.seed, self.ask)
+    def _streams(self) -> dict[str, np.random.Generator]:
+        return {"global": generator(self.seed, self.ask), "local": generator(self.seed, self.ask, 1)}
 
 
 def check_seed(seed: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a run is made of: trials, the reasons they were chosen for, and the result. All of it frozen."""
+"""A trial: one evaluation, from its proposal to its outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dale.space.point import Params
 
 
 class TrialState(StrEnum):
-    """What has become of a trial."""
+    """State of a trial."""
 
     PENDING = "pending"
     COMPLETE = "complete"
@@ -21,21 +21,27 @@ class TrialState(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One evaluation: asked for, then told or failed.
+    """One evaluation: proposed, then complete or failed.
 
     Attributes:
         id: Number of the trial in its run, from 0.
         params: The point as the objective takes it: a mapping by name, or an array in a space without names.
         x: The point as an array in the user's units and order; of objects where a parameter is a choice.
-        unit_x: The point in the unit cube, as the model sees it.
+        unit_x: The point in the unit cube, as the models see it.
         reason: Why it was chosen.
-        state: Pending, told or failed.
-        value: The objective there, once told.
+        state: Pending, complete or failed.
+        value: Value of the objective, once complete.
         error: What went wrong, if it failed.
-        noise: Standard deviation of the error in the value, if it was told with one.
-        constraints: The constraints there, once told.
-        retry: Whether the machine is to blame for it: no model sees the trial, and its point is asked again.
-        allowed: Whether the constraints on the inputs allow the point; of known points alone they may not.
+        noise: Standard deviation of the noise in the value, if it came with one.
+        constraints: Values of the outcome constraints, once complete.
+        retry: Whether the failure was transient: the models ignore the trial, and its point is retried.
+        allowed: Whether the input constraints allow the point; only points that the user added may violate them.
+
+    Examples:
+        >>> import dale
+        >>> trial = dale.Optimizer([(0, 1)], seed=0).ask()
+        >>> trial.id, str(trial.state), trial.feasible
+        (0, 'pending', False)
     """
 
     id: int
@@ -53,19 +59,20 @@ class Trial:
 
     @property
     def feasible(self) -> bool:
-        """Whether it has a value, all of its constraints are at most 0, and those on the inputs allow it."""
+        """Whether it has a value, satisfies all outcome constraints and is allowed by the input constraints."""
         return self.state is TrialState.COMPLETE and self.allowed and all(c <= 0 for c in self.constraints)
 
 
-def _violation(trial: Trial, units: tuple[float, ...]) -> float:
-    """Sum of the positive parts of a trial's constraints, in units."""
-    return sum(max(c, 0.0) / unit for c, unit in zip(trial.constraints, units, strict=True))
+def _violation(trial: Trial, scales: tuple[float, ...]) -> float:
+    """Sum of the positive parts of a trial's constraints, each divided by its scale."""
+    return sum(max(c, 0.0) / scale for c, scale in zip(trial.constraints, scales, strict=True))
 
 
 def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> float:
-    """What came of a step: the decrease from the center to the trial; minus infinity for a failure.
+    """The reduction from the center of a step to its trial; minus infinity for a failure.
 
-    A feasible center is not left for what is not feasible; one that is not feasible, for less violation.
+    From a feasible center, a point that is not feasible is a failure. From one that is not feasible, the violation
+    counts.
     """
     if center.value is None or trial.value is None:
         return -math.inf

@@ -48,6 +48,24 @@ class LocalCandidate(NamedTuple):
     step: Step
 
 
+class LocalCandidates(NamedTuple):
+    """All steps that compete at one proposal.
+
+    Attributes:
+        incumbent: The step from the best observation; None if there is none.
+        other_options: The best step from observations with other options than the incumbent's.
+        uncovered: The step from the best observation outside the closed regions, if the best one is inside.
+        regions: All regions after these queries.
+        closed: Those that they closed.
+    """
+
+    incumbent: LocalCandidate | None
+    other_options: LocalCandidate | None
+    uncovered: LocalCandidate | None
+    regions: TrustRegionSet
+    closed: tuple[ClosedRegion, ...]
+
+
 class LocalResult(NamedTuple):
     """What a query found.
 
@@ -149,6 +167,18 @@ class LocalSearch:
         """The region around an observation, or a new one."""
         settings = self.trust_region or TrustRegionSettings()
         return regions.around(self.X[row], settings.initial_radius)
+
+    def candidates(self, regions: TrustRegionSet, *, early: bool) -> LocalCandidates:
+        """The steps that compete; while it is early, only that from the best observation."""
+        incumbent, regions, closed = self.from_incumbent(regions)
+        other = uncovered = None
+        if not early:
+            other, regions, more = self.from_other_options(regions)
+            closed += more
+        if not early and incumbent is None and self.is_best_closed(regions):
+            uncovered, regions, more = self.from_best_uncovered(regions)
+            closed += more
+        return LocalCandidates(incumbent, other, uncovered, regions, closed)
 
     def from_incumbent(self, regions: TrustRegionSet) -> LocalResult:
         """The step from the best observation; if there is none, its region is closed."""

@@ -85,16 +85,17 @@ class DefaultMethod:
         replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)
         if replicate is not None:
             return replicate
-        local = local_search.from_incumbent(regions)
+        early = local_search.n < self.selection.min_evaluations_per_parameter * snapshot.domain.n_parameters
+        local = local_search.candidates(regions, early=early)
         global_search = GlobalSearch(
             self.global_model, snapshot, observations, local.regions, rng("global"), local_search.incumbent
         )
         choice = self.global_model.length_scale.choose(global_search)
         posterior = global_search.with_pending(choice.posterior)
         log_ei = global_search.max_log_acquisition(posterior) + global_search.log_unit
-        chosen = select(local, local_search, log_ei, self.selection)
-        if chosen.candidate is not None:
-            proposal = local_search.proposal(chosen.candidate, chosen.regions)
+        chosen = select(local, log_ei, history, self.selection, early=early)
+        if chosen is not None:
+            proposal = local_search.proposal(chosen, local.regions)
         else:
             found = global_search.search(posterior)
             proposal = (
@@ -109,7 +110,7 @@ class DefaultMethod:
                 length_scale=choice.length_scale,
                 log_alpha_ratio=choice.log_alpha_ratio,
                 cooled=choice.cooled,
-                n_regions=len(chosen.regions.open),
-                closed_regions=chosen.closed,
+                n_regions=len(local.regions.open),
+                closed_regions=local.closed,
             ),
         )

@@ -16,36 +16,31 @@ from itertools import islice
 
 from dale.history.history import History
 from dale.history.reason import Source
-from dale.methods.default.local_search import LocalCandidate, LocalResult, LocalSearch
+from dale.methods.default.local_search import LocalCandidate, LocalCandidates
 from dale.methods.default.settings import SelectionSettings
 
 
-def select(local: LocalResult, search: LocalSearch, log_ei: float, s: SelectionSettings) -> LocalResult:
-    """The local candidate that is taken; None in its place where the global proposal is.
+def select(
+    local: LocalCandidates, log_ei: float, history: History, s: SelectionSettings, *, early: bool
+) -> LocalCandidate | None:
+    """The local candidate that is taken; None for the global proposal.
 
     Args:
-        local: The step from the incumbent.
-        search: Finds steps from other centers.
-        log_ei: Log EI of the global proposal, in the units of the local one.
+        local: The local candidates.
+        log_ei: Log EI of the global proposal, in the units of the local ones.
+        history: The trials; the last ones say whose turn it is.
         s: Settings.
+        early: Whether there are too few values for uncertain local steps.
     """
-    history = search.snapshot.history
-    enough = s.min_evaluations_per_parameter * search.snapshot.domain.n_parameters
-    mine, regions, closed = local
-    if len(search.observations.X) >= enough:
-        other, regions, more = search.from_other_options(regions)
-        closed += more
-        own = -math.inf if mine is None else mine.step.log_ei
-        if other is not None and other.step.log_ei >= max(log_ei + math.log(s.min_ei_ratio_other), own):
-            return LocalResult(other, regions, closed)
-    if mine is not None:
-        early = len(search.observations.X) < enough
-        return LocalResult(mine if _is_taken(mine, log_ei, history, s, early=early) else None, regions, closed)
-    if search.is_best_closed(regions) and search.n >= enough:
-        other, regions, more = search.from_best_uncovered(regions)
-        taken = other is not None and other.step.log_ei >= log_ei + math.log(s.min_ei_ratio_other)
-        return LocalResult(other if taken else None, regions, closed + more)
-    return LocalResult(None, regions, closed)
+    enough = log_ei + math.log(s.min_ei_ratio_other)
+    own = -math.inf if local.incumbent is None else local.incumbent.step.log_ei
+    if local.other_options is not None and local.other_options.step.log_ei >= max(enough, own):
+        return local.other_options
+    if local.incumbent is not None:
+        return local.incumbent if _is_taken(local.incumbent, log_ei, history, s, early=early) else None
+    if local.uncovered is not None and local.uncovered.step.log_ei >= enough:
+        return local.uncovered
+    return None
 
 
 def _is_taken(candidate: LocalCandidate, log_ei: float, history: History, s: SelectionSettings, *, early: bool) -> bool:

@@ -1,0 +1,96 @@
+"""Who proposes: local and global candidates, and what they know of each other."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import dale
+from dale.history.reason import Source
+from dale.history.seeding import RandomStreams
+from dale.methods.default import local_search as local_search_module
+from dale.methods.default.global_search import GlobalSearch
+from dale.methods.default.settings import TrustRegionSettings
+from dale_bench.functions import get
+
+
+def evaluated(optimizer, fun, n):
+    for _ in range(n):
+        trial = optimizer.ask()
+        optimizer.tell(trial, fun(trial.x))
+    return optimizer
+
+
+def test_what_one_side_draws_does_not_change_the_other():
+    one, other = RandomStreams(3, 7), RandomStreams(3, 7)
+    one("local").random(100)
+    assert one("global").random() == other("global").random()
+    assert other("global").random() != other("local").random()
+    assert one.design().random() == RandomStreams(3, 8).design().random()
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3])
+def test_a_region_begins_with_the_radius_of_the_settings(radius):
+    default = dale.methods.default()
+    method = dataclasses.replace(default, trust_region=TrustRegionSettings(initial_radius=radius))
+    function = get("branin")
+    optimizer = evaluated(dale.Optimizer(function.bounds, seed=0, method=method), function.fun, 20)
+    first = next(t.reason.step for t in optimizer.history if t.reason.step is not None)
+    assert first.radius == radius
+
+
+def test_failures_are_no_evidence_for_local_steps():
+    """Six values in two dimensions are enough; any number of failures is not."""
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        optimizer.fail(optimizer.ask(at=rng.random(2)), "no")
+    for x in rng.random((5, 2)):
+        optimizer.add(x, float(np.sin(9 * x[0]) + np.cos(7 * x[1])))
+    assert optimizer.ask().reason.source is Source.GLOBAL
+
+
+def test_the_global_side_knows_the_regions_that_this_proposal_closes(monkeypatch):
+    """It is handed the regions after all local queries, whose closed balls no start of its search is in."""
+    seen = []
+    init = GlobalSearch.__init__
+
+    def watched(self, *args):
+        init(self, *args)
+        seen.append(self)
+
+    monkeypatch.setattr(GlobalSearch, "__init__", watched)
+    for name, seed in (("branin", 0), ("camel6", 1)):
+        function = get(name)
+        optimizer = dale.Optimizer(function.bounds, seed=seed)
+        for _ in range(45):
+            trial = optimizer.ask()
+            optimizer.tell(trial, function.fun(trial.x))
+            for closed in trial.reason.closed_regions:
+                center = optimizer.history[closed.center].unit_x
+                assert any(np.array_equal(ball.center, center) for ball in seen[-1].regions.closed)
+                assert not seen[-1].regions.inside(seen[-1].starts).any()
+        assert any(t.reason.closed_regions for t in optimizer.history)
+
+
+def test_queries_change_nothing(monkeypatch):
+    """The same query twice finds the same, and the regions that it was handed stay as they are."""
+    results = []
+    original = local_search_module.LocalSearch.candidates
+
+    def twice(self, regions, *, early):
+        before = (regions.open, regions.closed)
+        again = (
+            dataclasses.replace(self, rng=np.random.default_rng(0)),
+            dataclasses.replace(self, rng=np.random.default_rng(0)),
+        )
+        one, other = (original(search, regions, early=early) for search in again)
+        assert [r.center for r in one.closed] == [r.center for r in other.closed]
+        results.append(len(one.closed))
+        assert (regions.open, regions.closed) == before
+        return one
+
+    monkeypatch.setattr(local_search_module.LocalSearch, "candidates", twice)
+    function = get("branin")
+    evaluated(dale.Optimizer(function.bounds, seed=0), function.fun, 40)
+    assert sum(results) > 0
