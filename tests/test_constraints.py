@@ -337,14 +337,14 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(cut):
 )
 class TestOtherMethods:
     def test_they_refuse_constraints_on_the_inputs(self, method):
-        with pytest.raises(TypeError, match=r"takes no constraints.*use the default method"):
+        with pytest.raises(TypeError, match=r"takes no .*constraints.*use the default method"):
             dale.Optimizer(UNIT, method=method, constraints=lambda x: True)
 
     def test_and_black_box_ones_without_losing_anything(self, method):
         optimizer = dale.Optimizer(UNIT, method=method)
         trial = optimizer.ask()
-        with pytest.raises(TypeError, match="takes no constraints"):
+        with pytest.raises(TypeError, match="takes no .*constraints"):
             optimizer.tell(trial, 1.0, constraints=[0.5])
         assert optimizer.history[0].state is TrialState.PENDING
-        with pytest.raises(TypeError, match="takes no constraints"):
+        with pytest.raises(TypeError, match="takes no .*constraints"):
             dale.minimize(gramacy, UNIT, budget=5, method=method)

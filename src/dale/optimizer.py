@@ -10,7 +10,6 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from threading import RLock
 from typing import Any, Literal, overload
 
@@ -21,20 +20,20 @@ from dale._arrays import Vector
 from dale._blas import one_blas_thread
 from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.history.added_data import in_row, read_evaluations
-from dale.history.evaluation import Evaluation, check_evaluation, check_noise
+from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
 from dale.history.seeding import RandomStreams, check_seed, generator
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
-from dale.history.trial import Trial, TrialState
-from dale.methods.base import Method, Proposal, check_method
+from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial
+from dale.methods.base import Method, Proposal, check_method, require_constraints
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
 from dale.space.point import Params, format_point
 from dale.space.space import Space, as_space
-from dale.store.events import Event, Kind, replay
+from dale.store.events import Kind, replay
 from dale.store.problem import problem_of
 from dale.store.store import Store, open_store
 
@@ -77,12 +76,10 @@ class Optimizer:
         self.space: Space = as_space(space)
         seed = None if seed is None else check_seed(seed)
         self.method: Method = methods.default() if method is None else check_method(method)
-        if isinstance(noise, str) and noise != "auto":
-            raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
-        default_noise = check_noise(None if noise == "auto" else noise)
+        default_noise = check_default_noise(noise)
         self.constraints: Constraints | None = as_constraints(constraints, self.space)
-        if self.constraints is not None and not self.method.capabilities.input_constraints:
-            raise self._no_constraints("input constraints")
+        if self.constraints is not None:
+            require_constraints(self.method, outcome=False)
         with one_blas_thread():
             self._domain = Domain.of(self.space, self.constraints)
         self._history = History.empty(self.space.dimension, default_noise)
@@ -121,8 +118,8 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         if self._store is not None:
             raise TypeError(
-                "an Optimizer with a store cannot be copied or pickled; open the same store in a new Optimizer instead: "
-                f"store={self.store!r}"
+                "an Optimizer with a store cannot be copied or pickled; open the same store in a new Optimizer "
+                f"instead: store={self.store!r}"
             )
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
@@ -202,10 +199,7 @@ class Optimizer:
         """
         if n is None:
             return self._ask() if at is None else self._ask_at(at)
-        if isinstance(n, bool) or not isinstance(n, Integral):
-            raise TypeError(f"n must be a positive integer or None, got {n!r}")
-        if n < 1:
-            raise ValueError(f"n must be a positive integer or None, got {n!r}")
+        check_count(n, "n")
         if at is not None:
             raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
         with self.transaction():  # all of them, or none if one fails
@@ -229,7 +223,7 @@ class Optimizer:
             constraints: Numbers that must be at most 0 for the point to be feasible, the same number for each trial.
         """
         with self.transaction():
-            known = self._find(trial)
+            known = find_trial(self._history.trials, trial)
             evaluation = self._check(value, noise, constraints)
             if known.state is TrialState.COMPLETE:
                 before = Evaluation(known.value, known.noise, known.constraints)
@@ -250,7 +244,7 @@ class Optimizer:
         if not isinstance(retry, bool | np.bool_):
             raise TypeError(f"retry must be True or False, got {retry!r}")
         with self.transaction():
-            known = self._find(trial)
+            known = find_trial(self._history.trials, trial)
             if known.state is TrialState.COMPLETE:
                 raise TrialError(
                     f"trial {known.id} already has the value {known.value!r} and cannot fail; nothing was changed"
@@ -315,14 +309,11 @@ class Optimizer:
         place = self._store.place()
         try:
             with self._store.transaction() as events:
-                self._replay(events)
+                self._history = replay(self._history, events, self.space)
                 yield
         except BaseException:
             self._store.go_back(place)
             raise
-
-    def _replay(self, events: Sequence[Event]) -> None:
-        self._history = replay(self._history, events, self.space)
 
     def _ask(self) -> Trial:
         with one_blas_thread(), self.transaction():
@@ -336,14 +327,7 @@ class Optimizer:
             self._domain.check_not_exhausted(seen)
             point, reason = self._propose(snapshot)
             admitted = self._domain.admit(point, seen, generator(self.seed, history.n_asked))
-            if admitted.replaced:
-                # Length-scale, closed regions and the step, which counts as a failure, stay part of the history, and so
-                # does a replicate that floats have no room for.
-                source = reason.source if reason.source is Source.REPLICATE else Source.SPACE_FILLING
-                reason = dataclasses.replace(
-                    reason, source=source, expected_improvement=None, mean=None, std=None, region=None
-                )
-            return self._record(admitted.params, admitted.unit_x, reason)
+            return self._record(admitted.params, admitted.unit_x, reason.replaced() if admitted.replaced else reason)
 
     def _propose(self, snapshot: Snapshot) -> Proposal:
         """The method's proposal; the last one again for the same snapshot."""
@@ -354,27 +338,15 @@ class Optimizer:
 
     def _reassign(self) -> Trial | None:
         """A trial left pending by a process that is gone, assigned to this one."""
-        number = None if self._store is None else self._store.orphan()
-        if self._store is None or number is None:
+        if self._store is None or (number := self._store.orphan()) is None:
             return None
         abandoned = self._history.trials[number]
         self._store.write(Kind.TAKE, abandoned)
         return abandoned
 
     def _retry(self, failed: Trial) -> Trial:
-        """A new trial at the point of a transient failure, as if that had never been proposed.
-
-        What its reason says of the run stays where it was said: the regions that it closed are closed, and the
-        length-scale is that of the last proposal, which may differ by now.
-        """
-        source = Source.USER if failed.reason.source is Source.ADDED else failed.reason.source
-        reason = dataclasses.replace(
-            failed.reason,
-            source=source,
-            retry_of=failed.id,
-            closed_regions=(),
-            length_scale=self._history.length_scale,
-        )
+        """A new trial at the point of a transient failure."""
+        reason = failed.reason.retried(failed.id, self._history.length_scale)
         return self._record(failed.params, failed.unit_x, reason, allowed=failed.allowed)
 
     def _ask_at(self, params: Any) -> Trial:
@@ -389,10 +361,9 @@ class Optimizer:
 
     def _add(self, params: Params, unit_x: Vector, evaluation: Evaluation | None, why: str = "") -> Trial:
         """A trial at a known point, complete or failed."""
-        allowed, reason = self._allows(params), Reason(Source.ADDED)
-        if evaluation is None:
-            return self._record(params, unit_x, reason, allowed=allowed, state=TrialState.FAILED, error=why)
-        return self._record(params, unit_x, reason, allowed=allowed, state=TrialState.COMPLETE, **vars(evaluation))
+        failed: dict[str, Any] = {"state": TrialState.FAILED, "error": why}
+        known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
+        return self._record(params, unit_x, Reason(Source.ADDED), allowed=self._allows(params), **known)
 
     def _allows(self, params: Params) -> bool:
         """Whether the input constraints allow a point of the user's."""
@@ -416,19 +387,6 @@ class Optimizer:
         self._history = self._history.with_trials([trial])
         return trial
 
-    def _find(self, trial: Trial | int) -> Trial:
-        if isinstance(trial, bool) or not isinstance(trial, Trial | Integral):
-            raise TypeError(f"expected a Trial that ask returned, or its id, got {trial!r}")
-        number, trials = trial.id if isinstance(trial, Trial) else int(trial), self._history.trials
-        if not 0 <= number < len(trials) or (
-            isinstance(trial, Trial) and not np.array_equal(trial.unit_x, trials[number].unit_x)
-        ):
-            raise TrialError(
-                f"trial {number} is unknown here; this run has {len(trials)} trials. "
-                "Tell a trial to the optimizer that asked it, or use add(params, value)"
-            )
-        return trials[number]
-
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """An evaluation in its proper types; an error if it does not fit the run."""
         evaluation = check_evaluation(value, noise, constraints)
@@ -436,20 +394,8 @@ class Optimizer:
         return evaluation
 
     def _check_fit(self, evaluation: Evaluation | None) -> None:
-        """Whether the method takes constraints, and all trials have the same number of them."""
-        if evaluation is None:
-            return
-        if evaluation.constraints and not self.method.capabilities.outcome_constraints:
-            raise self._no_constraints("some with the value of a trial")
-        others = next((t for t in self._history.trials if t.state is TrialState.COMPLETE), None)
-        if others is not None and len(others.constraints) != len(evaluation.constraints):
-            raise TrialError(
-                f"expected {len(others.constraints)} constraints, as trial {others.id} has, got "
-                f"{list(evaluation.constraints)!r}; give every trial the same number of them, added data included"
-            )
-
-    def _no_constraints(self, what: str) -> TypeError:
-        return TypeError(
-            f"the method {self.method.name!r} takes no constraints, got {what}; use the default method (method=None), "
-            "or one whose capabilities include them"
-        )
+        """Whether the method takes constraints, if there are any, and all trials have the same number of them."""
+        if evaluation is not None:
+            if evaluation.constraints:
+                require_constraints(self.method, outcome=True)
+            check_number_of_constraints(evaluation.constraints, self._history.trials)

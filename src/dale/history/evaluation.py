@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,13 @@ def check_noise(noise: Any) -> float | None:
     return number
 
 
+def check_default_noise(noise: Any) -> float | None:
+    """The noise of a run as the user gives it: a standard deviation, or None for ``"auto"``."""
+    if isinstance(noise, str) and noise != "auto":
+        raise ValueError(f'noise must be "auto" or a number, the standard deviation of the values, got {noise!r}')
+    return check_noise(None if noise == "auto" else noise)
+
+
 def check_constraints(constraints: Any) -> tuple[float, ...]:
     """Constraints as a tuple of finite floats."""
     if constraints is None:
@@ -112,6 +119,14 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
                 "use fail(trial, why) for an evaluation that has none"
             )
     return tuple(float(v) for v in values)
+
+
+def check_count(n: Any, name: str) -> None:
+    """Whether an argument is a positive integer."""
+    if isinstance(n, bool) or not isinstance(n, Integral):
+        raise TypeError(f"{name} must be a positive integer or None, got {n!r}")
+    if n < 1:
+        raise ValueError(f"{name} must be a positive integer or None, got {n!r}")
 
 
 def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -100,6 +100,24 @@ class Reason:
     step: TrustRegionStep | None = None
     closed_regions: tuple[ClosedRegion, ...] = ()
     retry_of: int | None = None
+
+    def replaced(self) -> Reason:
+        """The reason of a space-filling point that replaces the proposed one, about which no model has a prediction.
+
+        Length-scale, closed regions and the step, which counts as a failure, stay part of the history, and so does a
+        replicate that floats have no room for.
+        """
+        source = self.source if self.source is Source.REPLICATE else Source.SPACE_FILLING
+        return replace(self, source=source, expected_improvement=None, mean=None, std=None, region=None)
+
+    def retried(self, trial: int, length_scale: float | None) -> Reason:
+        """The reason of a retry of a trial, as if that had never been proposed.
+
+        What the reason says of the run stays where it was said: the regions that it closed are closed, and the
+        length-scale is that of the last proposal, which may differ by now.
+        """
+        source = Source.USER if self.source is Source.ADDED else self.source
+        return replace(self, source=source, retry_of=trial, closed_regions=(), length_scale=length_scale)
 
     def __str__(self) -> str:
         retried = "" if self.retry_of is None else f"; retry of trial {self.retry_of} after a transient failure"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
+
+import numpy as np
 
 from dale._arrays import Vector
+from dale.errors import TrialError
 from dale.history.reason import Reason, TrustRegionStep
 from dale.space.point import Params
 
@@ -79,3 +84,28 @@ def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> floa
     if step.constraint_scales:
         return _violation(center, step.constraint_scales) - _violation(trial, step.constraint_scales)
     return center.value - trial.value if trial.feasible else -math.inf
+
+
+def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:
+    """The trial of a run that the user means, by itself or by its id."""
+    if isinstance(trial, bool) or not isinstance(trial, Trial | Integral):
+        raise TypeError(f"expected a Trial that ask returned, or its id, got {trial!r}")
+    number = trial.id if isinstance(trial, Trial) else int(trial)
+    if not 0 <= number < len(trials) or (
+        isinstance(trial, Trial) and not np.array_equal(trial.unit_x, trials[number].unit_x)
+    ):
+        raise TrialError(
+            f"trial {number} is unknown here; this run has {len(trials)} trials. "
+            "Tell a trial to the optimizer that asked it, or use add(params, value)"
+        )
+    return trials[number]
+
+
+def check_number_of_constraints(constraints: Sequence[float], trials: Sequence[Trial]) -> None:
+    """Whether an outcome has as many constraints as those of earlier trials."""
+    first = next((t for t in trials if t.state is TrialState.COMPLETE), None)
+    if first is not None and len(first.constraints) != len(constraints):
+        raise TrialError(
+            f"expected {len(first.constraints)} constraints, as trial {first.id} has, got {list(constraints)!r}; "
+            "give every trial the same number of them, added data included"
+        )

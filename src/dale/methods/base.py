@@ -95,3 +95,14 @@ def check_method(method: Any) -> Method:
         )
     checked: Method = method
     return checked
+
+
+def require_constraints(method: Method, *, outcome: bool) -> None:
+    """An error if the method cannot deal with constraints of this kind."""
+    able = method.capabilities.outcome_constraints if outcome else method.capabilities.input_constraints
+    if not able:
+        kind = "outcome" if outcome else "input"
+        raise TypeError(
+            f"the method {method.name!r} takes no {kind} constraints; use the default method (method=None), or one "
+            f"whose capabilities include {kind}_constraints"
+        )
