@@ -173,13 +173,12 @@ class Optimizer:
         state an expected improvement (``lcb``, ``imgpo``) never converge, and that of ``paper`` is too small while it
         has a live region.
         """
-        rule = Tolerance(tolerance, self.next_reason)
-        with one_blas_thread(), self._lock:
-            return rule.check(self.snapshot, Clock(0.0, 0)) is not None
+        with self._lock, one_blas_thread():
+            return Tolerance(tolerance, self.next_reason).check(self.snapshot, Clock(0.0, 0)) is not None
 
     def next_reason(self, snapshot: Snapshot) -> Reason:
         """Why the next point would be chosen if no trial were pending."""
-        with one_blas_thread(), self._lock:
+        with self._lock, one_blas_thread():
             return self._propose(snapshot.without_pending()).reason
 
     @overload
