@@ -17,7 +17,7 @@ import dale
 from dale.history.reason import Source
 from dale.history.snapshot import Cache
 from dale.history.trial import TrialState
-from dale.methods.imgpo import LENGTH_SCALES, MOST_CUTS, Leaf, Search, Tree
+from dale.methods.imgpo import LENGTH_SCALES, MAX_CUTS, Leaf, Search, Tree
 from dale_bench.functions import get
 from snapshots import proposal_after
 
@@ -39,9 +39,9 @@ def sources(optimizer):
 
 
 def feed(search, fun, n):
-    """Fulfil n wishes."""
+    """Fulfil n requests."""
     for _ in range(n):
-        search.learn(search.wish.point[None, :], np.array([fun(search.wish.point)]))
+        search.add(search.request.point[None, :], np.array([fun(search.request.point)]))
 
 
 # --- what it reaches
@@ -268,11 +268,11 @@ def test_an_evaluated_bound_is_overwritten():
     overwritten = 0
     for _ in range(50):
         was_bound |= {tuple(leaf.center) for leaf in itertools.chain(*search.tree.levels) if leaf.row is None}
-        wish = tuple(search.wish.point)
+        request = tuple(search.request.point)
         feed(search, function.on_cube(), 1)
-        if wish in was_bound and len(search.y) > 1:
+        if request in was_bound and len(search.y) > 1:
             overwritten += 1
-            [leaf] = [leaf for leaf in itertools.chain(*search.tree.levels) if tuple(leaf.center) == wish]
+            [leaf] = [leaf for leaf in itertools.chain(*search.tree.levels) if tuple(leaf.center) == request]
             assert search.y[leaf.row] == function.on_cube()(leaf.center)
     assert overwritten > 0
 
@@ -281,7 +281,7 @@ def test_boxes_have_a_minimum_size():
     search = Search(1)
     feed(search, lambda x: abs(x[0] - 0.5), 150)
     cuts = [leaf.cuts[0] for leaf in itertools.chain(*search.tree.levels)]
-    assert max(cuts) <= MOST_CUTS
+    assert max(cuts) <= MAX_CUTS
     check_search(search)
 
 
@@ -453,7 +453,7 @@ def test_extreme_values(fun):
 
 @pytest.mark.parametrize(
     ("constant", "number", "name"),
-    [("MOST_CUTS", 2, "branin"), ("MOST_IDLE", 0, "quad2")],
+    [("MAX_CUTS", 2, "branin"), ("MAX_IDLE_ROUNDS", 0, "quad2")],
     ids=["no box is left to split", "bounds rule out all that is left"],
 )
 def test_without_a_request_of_the_tree_the_proposal_is_space_filling(monkeypatch, constant, number, name):

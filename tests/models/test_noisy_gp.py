@@ -7,6 +7,7 @@ import pytest
 
 import reference
 from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import (
     LENGTH_SCALES,
@@ -15,6 +16,7 @@ from dale.models.noisy_gp import (
     PRIOR_LENGTH_SCALE,
     PRIOR_LOG_STD,
     SIGNAL_VARIANCES,
+    NoisyGP,
     fit_noise,
     losses,
 )
@@ -201,3 +203,22 @@ def test_known_noise_of_any_size(variance):
         np.testing.assert_allclose(p.predict(X).mean, y, atol=1e-3)
     else:
         np.testing.assert_allclose(p.predict(X).mean, np.mean(y), atol=1e-3)
+
+
+def test_another_kernel_is_used_for_parameters_and_posterior():
+    """The evidence of its own correlations decides, and the posterior has them."""
+    X, y, _ = drawn(7, 25, 2)
+    model = NoisyGP.of(np.arange(25), X, y, None, 1.0, Matern52)
+    assert model.posterior.kernel == Matern52(model.fitted.length_scale)
+    table = []
+    for l in math.sqrt(2) * np.array(LENGTH_SCALES):
+        K = reference.k_matern52(X, X, l)
+        table.append([reference.noisy_log_evidence(K, y, eta) + log_prior(l, 2) for eta in NOISE_RATIOS])
+    i, j = np.unravel_index(np.argmax(table), np.shape(table))
+    assert model.fitted.length_scale == pytest.approx(math.sqrt(2) * LENGTH_SCALES[i])
+    assert model.fitted.noise[0] == pytest.approx(NOISE_RATIOS[j])
+    np.testing.assert_array_equal(model.means, model.posterior.predict(X).mean)
+    among = np.arange(25) % 2 == 0
+    assert model.lowest(among) == np.flatnonzero(among)[np.argmin(model.means[among])]
+    assert model.lowest(np.zeros(25, dtype=bool)) is None
+    assert model.mean_of(3) == model.means[3]

@@ -281,3 +281,25 @@ def test_any_data():
         derivatives = *model.derivatives(Z), *model.mean_derivatives(Z), model.gradient, model.hessian
         for numbers in (*model.predict(Z), *derivatives, model.remainder(1.0)):
             assert np.all(np.isfinite(numbers)), seed
+
+
+@models
+def test_conditioning_is_a_fit_with_the_same_rho(d, n):
+    """To all observations, in whichever order, with rho as it was: s is estimated again."""
+    model, X, rng = bumpy_model(d, n)
+    P = model.center + 0.1 * rng.uniform(-1, 1, (3, d))
+    Z, differences = (P - model.center) / model.radius, bumpy(P) - model.value
+    before = model.Z.copy(), model.differences.copy()
+    conditioned = model.condition(Z, differences)
+    np.testing.assert_array_equal(model.Z, before[0])
+    np.testing.assert_array_equal(model.differences, before[1])
+    y = np.append(bumpy(X), bumpy(P))
+    refitted = TaylorModel.fit(
+        np.vstack([X, P]), y, model.center, model.value, model.radius, rhos=(model.rho,), quadratic_rhos=()
+    )
+    assert_same(conditioned, refitted)
+    assert (conditioned.degree, conditioned.n_points) == (model.degree, min(n + 3, refitted.n_points))
+    one_by_one = model
+    for z, difference in zip(Z, differences, strict=True):
+        one_by_one = one_by_one.condition(z[None, :], np.array([difference]))
+    assert_same(one_by_one, refitted)

@@ -179,12 +179,12 @@ class GlobalModelContext:
     @cached_property
     def regions(self) -> Regions:
         """Alg. 3 on the observations."""
-        told = self.observations.has_value
+        has_value = self.observations.has_value
         if self.method.regions is None:
             return Regions()
-        found = self.method.regions(self.observations.X[told], self.z[told], self.scale.resolution)
+        found = self.method.regions(self.observations.X[has_value], self.z[has_value], self.scale.resolution)
         # A region whose minimum cannot be evaluated is useless: its ball is left to the global model.
-        failed = self.observations.X[~told]
+        failed = self.observations.X[~has_value]
         return replace(
             found,
             live=tuple(r for r in found.live if are_separated(r.minimiser[None, :], failed, MIN_DISTANCE_FAILED)[0]),

@@ -64,8 +64,8 @@ class GaussianProcess:
     Example:
         >>> from dale.models.kernels import SquaredExponential
         >>> model = GaussianProcess.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([1.0, -1.0]))
-        >>> model.predict(np.array([[0.2], [0.5]])).mean.round(3)
-        array([1., 0.])
+        >>> model.predict(np.array([[0.2], [0.4]])).mean.round(3)
+        array([1.   , 0.451])
     """
 
     kernel: StationaryKernel

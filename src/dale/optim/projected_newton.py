@@ -96,11 +96,11 @@ def minimize_on_box(
     ends = np.clip(starts, low, high)
     here = fun(ends)
     values = here.value.copy()
-    moving = np.flatnonzero(np.isfinite(values))  # numbers of the points that still move
-    X, here = ends[moving], here.at(moving)
-    low, high = (np.broadcast_to(bound, ends.shape)[moving] for bound in (low, high))
+    low, high = (np.broadcast_to(bound, ends.shape) for bound in (low, high))
     box = _Box(low, high, np.maximum(high - low, TINY))
+    moving = _Moving(np.arange(len(ends)), ends, here, box).at(np.isfinite(values))
     for _ in range(max_steps):
+        _, X, here, box = moving
         held = box.leaving(X, -here.gradient)
         free_gradient = np.where(held, 0.0, here.gradient)
         unfinished = np.max(np.abs(free_gradient) * box.side, axis=1) > tolerance.gtol
@@ -108,18 +108,15 @@ def minimize_on_box(
             break
         step, expected = _newton_step(X, here, held, free_gradient, box)
         unfinished &= expected > np.maximum(tolerance.ftol * np.abs(here.value), tolerance.atol)
-        if not unfinished.all():
-            moving, X, here, step = moving[unfinished], X[unfinished], here.at(unfinished), step[unfinished]
-            box = box.at(unfinished)
-        if len(moving) == 0:
+        if not unfinished.any():
             break
+        moving, step = moving.at(unfinished), step[unfinished]
+        index, X, here, box = moving
         X_new, there, stuck = _line_search(fun, X, here, step, box)
-        ends[moving], values[moving] = X_new, there.value
+        ends[index], values[index] = X_new, there.value
         with np.errstate(invalid="ignore"):  # infinite values
             unfinished = ~stuck & (here.value - there.value > tolerance.ftol * np.abs(here.value))
-        X, here = X_new, there
-        if not unfinished.all():
-            moving, X, here, box = moving[unfinished], X[unfinished], here.at(unfinished), box.at(unfinished)
+        moving = _Moving(index, X_new, there, box).at(unfinished)
     return ends, values
 
 
@@ -141,6 +138,21 @@ class _Box(NamedTuple):
     def leaving(self, X: Matrix, direction: Matrix) -> np.ndarray:
         """Which coordinates are at a bound that the direction points out of."""
         return ((self.low >= X) & (direction < 0)) | ((self.high <= X) & (direction > 0))
+
+
+class _Moving(NamedTuple):
+    """The points that still move: their index among the starts, coordinates, function values and boxes."""
+
+    starts: np.ndarray
+    X: Matrix
+    here: FunctionValues
+    box: _Box
+
+    def at(self, keep: np.ndarray) -> _Moving:
+        """Those where ``keep`` is True."""
+        if keep.all():
+            return self
+        return _Moving(self.starts[keep], self.X[keep], self.here.at(keep), self.box.at(keep))
 
 
 def _newton_step(
