@@ -1,17 +1,19 @@
 """``dale bench`` as a user types it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dale.cli import main
 from dale_bench import commands as bench
+from dale_bench.comparison import Comparison
 from dale_bench.functions import GROUPS, names
 from dale_bench.paper import page, reproduce
 from dale_bench.paper.plan import CLAIMS
 from dale_bench.problems import KINDS
-from dale_bench.rows import Row, append, read
+from dale_bench.rows import Row, append, curves_of, read
 
 
 def test_list_names_everything(capsys):
@@ -27,7 +29,7 @@ def test_the_help_names_every_kind(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
     out = capsys.readouterr().out
-    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale", "problems"):
+    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale", "workers", "problems", "golden"):
         assert f"\n    {kind} " in out
 
 
@@ -151,6 +153,15 @@ def test_no_runs_on_a_function(tmp_path, capsys):
     assert "expected functions with runs (branin), got hart6" in capsys.readouterr().err
 
 
+def test_the_page_of_the_results_is_up_to_date():
+    """benchmarks/results/paper/README.md is what the code writes from the rows beside it."""
+    results = Path(__file__).parents[1] / "results/paper"
+    keys = {job.key for job in page.plan(quick=False)}
+    curves = curves_of(row for row in read(results / "rows.jsonl") if row.key in keys)
+    assert page.page_text(Comparison(curves), curves, quick=False) == (results / "README.md").read_text()
+
+
+@pytest.mark.slow
 def test_the_papers_figures_and_page(tmp_path, monkeypatch):
     """All nine figures and a verdict on every claim, from made-up runs."""
     rng = np.random.default_rng(0)

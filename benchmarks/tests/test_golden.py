@@ -45,7 +45,9 @@ def test_the_command_refuses_an_unknown_kind(capsys):
 def test_every_kind_makes_runs():
     hashes = [golden(kind) for kind in KINDS]
     assert len({found.digest for found in hashes}) == len(KINDS)
-    assert {found.kind: found.n_trials for found in hashes} == {
+    n_trials = {found.kind: found.n_trials for found in hashes}
+    assert 0 < n_trials.pop("tolerance") < 140  # it stops by itself
+    assert n_trials == {
         "plain": 360,
         "constrained": 150,
         "mixed": 141,
@@ -54,5 +56,4 @@ def test_every_kind_makes_runs():
         "paper": 164,
         "imgpo": 90,
         "resumed": 80,
-        "tolerance": 102,
     }

@@ -261,12 +261,14 @@ class TestEntropySearch:
             entropy_search.propose_pes(model)
 
     def test_nan_is_a_failure(self):
-        torch = pytest.importorskip("torch", reason="the finite-difference climb needs torch (extra 'peers')")
+        torch = pytest.importorskip(
+            "torch", reason="the maximisation by finite differences needs torch (extra 'peers')"
+        )
         with pytest.raises(entropy_search.EPFailed, match="not a number"):
             entropy_search._maximize(lambda U: torch.full((len(U),), np.nan), np.full((5, 2), 0.5))
 
     def test_the_climb_finds_the_top_of_a_hill_and_of_a_slope(self):
-        pytest.importorskip("torch", reason="the finite-difference climb needs torch (extra 'peers')")
+        pytest.importorskip("torch", reason="the maximisation by finite differences needs torch (extra 'peers')")
         starts = np.random.default_rng(0).random((50, 3))
 
         def hill(U):

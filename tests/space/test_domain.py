@@ -133,9 +133,10 @@ def test_a_quadratic_of_whole_numbers_is_solved_to_the_point(seed):
     assert run(space, fun, 45, seed).best.value == pytest.approx(0, abs=1e-20)
 
 
-def test_the_best_option_is_found_and_its_valley_followed():
-    reached = [run(SPACE, mixed, 40, seed).best.value < 1e-6 for seed in range(4)]
-    assert sum(reached) >= 3
+@pytest.mark.parametrize(("n_seeds", "n_found"), [(1, 1), pytest.param(4, 3, marks=pytest.mark.slow)])
+def test_the_best_option_is_found_and_its_valley_followed(n_seeds, n_found):
+    reached = [run(SPACE, mixed, 40, seed).best.value < 1e-6 for seed in range(n_seeds)]
+    assert sum(reached) >= n_found
 
 
 def test_each_start_of_a_descent_may_have_its_own_box():

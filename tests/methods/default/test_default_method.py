@@ -42,7 +42,7 @@ def test_quadratics_are_solved_once_their_terms_are_known(d):
     assert np.mean(np.array(evaluations) <= coefficients + d) >= 0.75
 
 
-@pytest.mark.parametrize("d", [2, 5, 10])
+@pytest.mark.parametrize("d", [2, 5, pytest.param(10, marks=pytest.mark.slow)])
 def test_linear_functions_end_in_their_corner(d):
     """Within 2 d + 4 evaluations, bit for bit."""
     for seed in range(10):

@@ -91,11 +91,12 @@ def reproduce(
         for kind in ("png", "svg"):
             save(figure, out / f"{name}.{kind}")
     page = out / "README.md"
-    page.write_text(_page(comparison, curves, quick=quick))
+    page.write_text(page_text(comparison, curves, quick=quick))
     return page
 
 
-def _page(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
+def page_text(comparison: Comparison, curves: Curves, *, quick: bool) -> str:
+    """The page in Markdown: the runs, a verdict on each claim, the figures, and all medians."""
     lines = [
         "# The paper's Section 4 from fresh runs",
         "",
