@@ -1,4 +1,4 @@
-"""``Optimizer.add_all``: tables of what was evaluated elsewhere."""
+"""``Optimizer.add_all``: tables of earlier evaluations."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ class TestEarlierData:
         assert (optimizer.best.value, optimizer.best.x.tolist()) == (0.25, [1.0, 4.5])
         assert optimizer.result().nfev == 0
 
-    def test_it_is_what_add_and_fail_record(self):
+    def test_same_as_add_and_fail(self):
         one, other = dale.Optimizer(BOX, seed=0), dale.Optimizer(BOX, seed=0)
         one.add_all(list(self.ROWS))
         other.add([1.0, 4.5], 0.25)
@@ -31,7 +31,7 @@ class TestEarlierData:
         assert one.ask().unit_x.tolist() == other.ask().unit_x.tolist()
 
     @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei])
-    def test_it_stands_in_for_the_initial_design(self, method):
+    def test_it_replaces_the_initial_design(self, method):
         optimizer = dale.Optimizer(BOX, seed=0, method=method())
         optimizer.add_all(list(self.ROWS))
         for _ in range(6):
@@ -39,8 +39,8 @@ class TestEarlierData:
             assert trial.reason.source is not Source.INITIAL_DESIGN
             optimizer.tell(trial, bowl(trial.x))
 
-    def test_all_of_it_failed(self):
-        """Nothing is known, but where not to look."""
+    def test_all_failed(self):
+        """Only the failed points are known."""
         optimizer = dale.Optimizer(BOX, seed=0)
         optimizer.add_all([row | {"value": np.nan} for row in self.ROWS])
         trial = optimizer.ask()

@@ -1,4 +1,4 @@
-"""The optimizer on whole numbers, steps, options and fixed values."""
+"""The optimizer in spaces of integers, steps, options and fixed values."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from told_runs import points
 
 
 class TestSpacesOfAnyKind:
-    """Whole numbers, steps, options and fixed values, and what is left of a finite space."""
+    """Mixed spaces, and finite spaces up to their last point."""
 
     SPACE = dale.Space(
         rate=dale.Float(1e-5, 1e-1, log=True),
@@ -41,7 +41,7 @@ class TestSpacesOfAnyKind:
         optimizer.add({"rate": 1e-3, "depth": np.int64(7), "act": "gelu", "version": "v2"}, 0.0)
         assert optimizer.best.value == 0.0
 
-    def test_the_order_of_the_names_does_not_show(self):
+    def test_the_order_of_the_names_does_not_matter(self):
         other = dale.Space(dict(reversed(self.SPACE.parameters.items())))
         assert points(self.run(self.SPACE, 12)) == points(self.run(other, 12))
 
@@ -55,8 +55,8 @@ class TestSpacesOfAnyKind:
         assert optimizer.add(result.x, result.fun).x.tolist() == result.x.tolist()
         assert str(result.params[2]) in str(result)
 
-    def test_minima_of_whole_numbers(self):
-        """The Hessian is that along the line that they lie on; the minimum is one of them."""
+    def test_minima_of_integers(self):
+        """The Hessian is along the line through the integers; the minimum is one of them."""
         optimizer = dale.Optimizer(dale.Space(n=dale.Int(0, 40), s=dale.Float(0, 4, step=0.1), c=(5, 5)), seed=0)
         for _ in range(25):
             trial = optimizer.ask()
@@ -69,7 +69,7 @@ class TestSpacesOfAnyKind:
         assert np.all(np.isnan(minimum.hessian[2]))
 
     @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo])
-    def test_a_finite_space_is_asked_once(self, method):
+    def test_each_point_of_a_finite_space_is_proposed_once(self, method):
         space = dale.Space(a=dale.Int(1, 2), b=dale.Choice(["x", None]), c=dale.Float(0, 1, step=0.5))
         optimizer = dale.Optimizer(space, seed=0, method=method())
         for _ in range(12):
@@ -83,7 +83,7 @@ class TestSpacesOfAnyKind:
         assert len(optimizer.history) == 12
         assert optimizer.ask(at=trial.params).params == trial.params  # a user may evaluate a point again
 
-    def test_a_batch_is_what_is_left(self):
+    def test_a_batch_proposes_the_remaining_points(self):
         optimizer = dale.Optimizer([dale.Int(0, 4)], seed=0)
         optimizer.add([3], 1.0)
         optimizer.add([3], 1.0)
@@ -93,7 +93,7 @@ class TestSpacesOfAnyKind:
 
     @pytest.mark.parametrize("left", [0, 1, 123, 2499])
     def test_the_last_point_of_a_larger_space_is_found(self, left):
-        """Too many points to look through all: even what hardly any random point rounds to is found."""
+        """The space is too large to enumerate; a point that few random points round to is found all the same."""
         space = dale.Space(a=dale.Int(1, 1250, log=True), b=dale.Choice([False, True]))
         optimizer = dale.Optimizer(space, seed=0, method=dale.methods.ei())
         for k in range(2500):

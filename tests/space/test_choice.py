@@ -1,4 +1,4 @@
-"""One of several options: told apart by type and value, without an order unless they have one."""
+"""Choice: options are distinguished by type and value, and are ordered only on request."""
 
 import math
 
@@ -37,8 +37,8 @@ def test_coordinates(n, ordered, width):
     assert Choice(range(n), ordered=ordered).n_coordinates == width
 
 
-def test_no_option_is_nearer_than_another():
-    """And what the default method learns at one is a hint for the others, no more."""
+def test_all_options_are_equally_far_apart():
+    """The initial model of the default method has a moderate correlation between two options."""
     p = Choice(list("abcdefghij"))
     X = np.array([p.encode(option) for option in p.options])
     K = SquaredExponential(0.35)(X, X)[~np.eye(len(X), dtype=bool)]
@@ -64,19 +64,19 @@ def test_snap_is_encode_of_decode(p):
     np.testing.assert_array_equal(p.snap(p.snap(U)), p.snap(U))
 
 
-def test_the_largest_coordinate_counts_and_the_first_of_equals():
+def test_the_first_largest_coordinate_is_decoded():
     p = Choice(["a", "b", "c"])
     assert p.decode(np.array([0.1, 0.3, 0.2])) == "b"
     assert p.decode(np.array([0.1, 0.3, 0.3])) == "b"
     assert p.decode(np.zeros(3)) == "a"
 
 
-def test_ordered_options_stand_side_by_side():
+def test_ordered_options_share_one_coordinate():
     p = Choice(["small", "medium", "large"], ordered=True)
     assert [p.encode(o)[0] for o in p.options] == pytest.approx([1 / 6, 1 / 2, 5 / 6])
 
 
-def test_options_are_told_apart_by_type_and_value():
+def test_options_are_distinguished_by_type_and_value():
     p = Choice([1, 1.0, True, "1", None, [1], (1,), math.nan])
     for k, option in enumerate(p.options):
         assert p.encode(option).tolist() == p.encode_index(k).tolist()
@@ -100,11 +100,11 @@ def test_one_option_is_a_fixed_value():
     assert p.derivative(None).shape == (0,)
 
 
-def test_nothing_can_be_derived_by_an_option():
+def test_there_is_no_derivative():
     assert np.all(np.isnan(Choice([1, 2, 3]).derivative(1)))
 
 
-def test_equal_choices_are_equal_by_type_too():
+def test_equality_considers_types():
     assert Choice([1, 2]) == Choice((1, 2)) == Choice(np.array([1, 2]))
     assert hash(Choice([1, [2]])) == hash(Choice((1, [2])))
     assert hash(Choice([1, 2])) == hash(Choice(np.array([1, 2])))
@@ -113,7 +113,7 @@ def test_equal_choices_are_equal_by_type_too():
 
 
 @pytest.mark.parametrize("p", [Choice(["a", None, 1.0]), Choice([True], ordered=True)])
-def test_what_is_shown_can_be_written(p):
+def test_repr_can_be_evaluated(p):
     assert eval(repr(p), {"Choice": Choice}) == p
 
 
@@ -125,13 +125,13 @@ def test_repeated_options_are_refused(options):
         Choice(options)
 
 
-def test_no_options_are_refused():
+def test_an_empty_list_is_refused():
     with pytest.raises(SpaceError, match=r"expected at least one option, .* got none"):
         Choice([])
 
 
 @pytest.mark.parametrize("options", ["relu", b"ab", 5, None])
-def test_what_is_no_list_is_refused(options):
+def test_other_types_are_refused(options):
     with pytest.raises(TypeError, match=r"options must be a list, such as dale\.Choice.*, got"):
         Choice(options)
 
@@ -141,7 +141,7 @@ def test_a_set_is_refused():
         Choice({"a", "b"})
 
 
-def test_options_one_by_one_are_refused():
+def test_options_as_separate_arguments_are_refused():
     with pytest.raises(TypeError, match=r"ordered must be True or False, got 'gelu'; put all options into one list"):
         Choice(["relu"], "gelu")
 
@@ -155,7 +155,7 @@ def test_options_one_by_one_are_refused():
         ("None", "distinguished by type: use None"),
     ],
 )
-def test_values_that_are_no_option(value, words):
+def test_values_that_are_not_options(value, words):
     with pytest.raises(SpaceError) as error:
         Choice(["relu", 1, None]).check(value, "parameter 'act'")
     assert words in str(error.value)

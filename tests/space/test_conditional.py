@@ -1,4 +1,4 @@
-"""Conditional parameters: who is active where, that inactive ones do not show, and what a user can get wrong."""
+"""Conditional parameters: which are active, inactive ones have no effect, and errors for invalid conditions."""
 
 import copy
 import itertools
@@ -40,13 +40,13 @@ FINITE = Space(
 
 
 def brute_force(space):
-    """All different points of a finite space: every combination, without what is inactive in it."""
+    """All different points of a finite space: every combination of values, without the inactive ones."""
     values = {n: [p.decode(p.encode_index(k)) for k in range(p.cardinality)] for n, p in space.parameters.items()}
     points = set()
     for combination in itertools.product(*values.values()):
         params = dict(zip(values, combination, strict=True))
-        for name, wanted in space.conditions.items():  # parents first
-            if any(params.get(parent, KeyError) not in may.options for parent, may in wanted.items()):
+        for name, required in space.conditions.items():  # parents first
+            if any(params.get(parent, KeyError) not in permitted.options for parent, permitted in required.items()):
                 params.pop(name)
         points.add(tuple(sorted((k, repr(v)) for k, v in params.items())))
     return points
@@ -58,7 +58,7 @@ def random_points(space, n, seed=0):
 
 class TestPoints:
     @pytest.mark.parametrize(("params", "active"), ACTIVE)
-    def test_who_is_active(self, params, active):
+    def test_which_are_active(self, params, active):
         assert dict(SVM.check(params)) == params
         point = SVM.encode(params)
         assert dict(SVM.decode(point)) == pytest.approx(params)
@@ -69,8 +69,8 @@ class TestPoints:
         assert np.all(point[~on] == INACTIVE)
 
     @pytest.mark.parametrize("space", [SVM, FINITE])
-    def test_what_is_inactive_does_not_show(self, space):
-        """Moved along their inactive coordinates, points stand for the same; snapped they are equal to the last bit."""
+    def test_inactive_coordinates_have_no_effect(self, space):
+        """Points that differ in inactive coordinates decode to the same values, and snap to the same point."""
         U = random_points(space, 400)
         on = space.active(space.snap_all(U))
         assert not on.all()
@@ -86,14 +86,14 @@ class TestPoints:
         assert space.snap_all(S).tolist() == S.tolist() == [space.snap(s).tolist() for s in S]
         assert np.array_equal(space.active(S), space.active(space.snap_all(S)))
 
-    def test_as_an_array(self):
-        """None where there is no value, NaN in a space of numbers."""
+    def test_as_array(self):
+        """Inactive parameters are None, or NaN in a numeric space."""
         assert SVM.as_array(SVM.check(ACTIVE[1][0])).tolist() == ["rbf", 1.0, 0.1, None, None, None]
         numbers = Space(layers=Int(1, 3), wide=(0, 1), deep=Float(0, 1).when(layers=[2, 3]))
         np.testing.assert_array_equal(numbers.as_array({"layers": 1, "wide": 0.5}), [1.0, 0.5, np.nan])
 
-    def test_no_order_along_what_others_depend_on(self):
-        """A local step along it would come to where other parameters count."""
+    def test_parents_are_not_ordered(self):
+        """A local step along a parent could change which parameters are active."""
         space = Space(layers=Int(1, 3), size=Int(1, 9), more=Int(1, 9).when(layers=[2, 3]))
         assert dict(zip(space._columns, space.ordered, strict=True)) == {"layers": False, "more": True, "size": True}
 
@@ -117,25 +117,25 @@ class TestFinite:
         assert Space(parts).cardinality == 6**40
 
     def test_a_parent_of_very_many_values(self):
-        """Nothing is listed: all that no condition names are one branch."""
+        """Values that no condition names form one branch; they are not listed."""
         space = Space(n=Int(1, 10**12), log=Int(1, 10**9, log=True), extra=Int(0, 1).when(n=[5, 10**11], log=3))
         assert space.cardinality == 10**21 + 2
         for k in (0, 10**20, 10**21 + 1):
             point = space.encode_index(k)
             assert space.encode(space.decode(point)).tolist() == point.tolist()
 
-    def test_one_real_number_makes_it_infinite(self):
+    def test_one_continuous_parameter_makes_it_infinite(self):
         assert SVM.cardinality is None
 
 
-class TestWritten:
-    def test_what_is_shown_can_be_written(self):
+class TestDeclarations:
+    def test_repr_can_be_evaluated(self):
         assert eval(repr(SVM)) == SVM
         assert eval(repr(SVM), {"Space": Space, "Float": Float, "Int": Int, "Choice": Choice}).conditions.keys() == (
             SVM.conditions.keys()
         )
 
-    def test_conditions_one_by_one(self):
+    def test_conditions_can_be_chained(self):
         assert Int(1, 3).when(a=1).when(b=[2, 3]) == Int(1, 3).when(b=[2, 3], a=1)
         assert isinstance(Float(0, 1).when({"my kernel": "rbf"}), Conditional)
 
@@ -156,12 +156,12 @@ class TestWritten:
         space = Space(layers=Choice([(64,), (64, 32)]), rate=Float(0, 1).when(layers=(64, 32)))
         assert space.conditions["rate"]["layers"].options == ((64, 32),)
 
-    def test_values_take_the_type_of_their_parameter(self):
+    def test_values_are_converted_to_the_type_of_the_parent(self):
         space = Space(n=Float(0, 2, step=1), rate=Float(0, 1).when(n=1))
         assert dict(space.check({"n": 1, "rate": 0.5})) == {"n": 1.0, "rate": 0.5}
 
 
-class TestMistakes:
+class TestErrors:
     @pytest.mark.parametrize(
         ("params", "words"),
         [

@@ -1,4 +1,4 @@
-"""Spaces written with Optuna's distributions and ConfigSpace's hyperparameters: where installed, and through fakes."""
+"""Optuna distributions and ConfigSpace hyperparameters, with the libraries if installed and with fakes."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def fake_kind(module, name):
 
 @pytest.fixture(params=["real", "fake"])
 def optuna(request, monkeypatch):
-    """``optuna.distributions``, or what dale uses of it."""
+    """``optuna.distributions``, or a fake with the classes that dale uses."""
     if request.param == "real":
         return pytest.importorskip("optuna.distributions")
     module = ModuleType("optuna.distributions")
@@ -59,11 +59,11 @@ class TestOptuna:
             pair=Float(0, 1),
         )
 
-    def test_what_is_wrong_is_told_with_the_name(self, optuna):
+    def test_errors_name_the_parameter(self, optuna):
         with pytest.raises(SpaceError, match=r"parameter 'n': high must be between -2\*\*53 and 2\*\*53"):
             Space(n=optuna.IntDistribution(1, 2**60))
 
-    def test_other_things_of_optunas_are_refused(self, optuna):
+    def test_other_classes_of_optuna_are_refused(self, optuna):
         other = fake_kind("optuna.trial", "FixedTrial")(number=3)
         with pytest.raises(
             TypeError, match=r"parameter 'n': expected one of .*optuna\.distributions\.FloatDistribution, .*got"
@@ -125,7 +125,7 @@ def fake_conditions():
 
 @pytest.fixture(params=["real", "fake"])
 def config_space(request, monkeypatch):
-    """A function from hyperparameters to a ``ConfigurationSpace``, and what makes them."""
+    """A function that makes a ``ConfigurationSpace``, and the module with the hyperparameter classes."""
     if request.param == "real":
         library = pytest.importorskip("ConfigSpace")
 
@@ -162,7 +162,7 @@ class TestConfigSpace:
         _, lib = config_space
         assert Space(a=lib.UniformIntegerHyperparameter("x", 1, 5), b=(0, 1)) == Space(a=Int(1, 5), b=(0, 1))
 
-    def test_what_has_a_prior_is_refused(self, config_space):
+    def test_hyperparameters_with_a_prior_are_refused(self, config_space):
         _, lib = config_space
         with pytest.raises(
             TypeError, match=r"parameter 'a': expected one of .*ConfigSpace\.UniformFloatHyperparameter, .*got"
@@ -179,7 +179,7 @@ class TestConfigSpace:
 
     @pytest.fixture
     def conditional(self, config_space):
-        """A space with hyperparameters that others may depend on, and what makes conditions."""
+        """A space whose hyperparameters may be parents, and the module with the condition classes."""
         make, lib = config_space
         space = make(
             lib.CategoricalHyperparameter("kernel", ["linear", "rbf", "poly"]),
@@ -225,7 +225,7 @@ class TestConfigSpace:
             as_space(space)
 
 
-def test_neither_is_imported():
+def test_neither_library_is_imported():
     code = "import sys, dale; dale.Space(a=(0, 1)); print('optuna' in sys.modules, 'ConfigSpace' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.split() == ["False", "False"]

@@ -89,7 +89,7 @@ def test_bounds_bit_for_bit():
     assert tried > 95_000
 
 
-def test_places_beyond_the_cube_are_taken_to_its_faces():
+def test_coordinates_outside_of_the_cube_are_clipped():
     p = Float(-5, 10)
     assert p.decode(np.array([-1e-9])) == -5
     assert p.decode(np.array([1 + 1e-9])) == 10
@@ -107,7 +107,7 @@ def test_round_trip(low, width, u):
         return
     p = Float(low, high)
     x = p.decode(np.array([u]))
-    lost = 4 * ulp(max(abs(low), abs(high))) / (high - low)  # what no float between the bounds can tell
+    lost = 4 * ulp(max(abs(low), abs(high))) / (high - low)  # the resolution of floats between the bounds
     assert p.encode(x)[0] == pytest.approx(u, abs=lost + 1e-15)
     assert p.decode(p.encode(x)) == pytest.approx(x, abs=4 * ulp(max(abs(low), abs(high))))
 
@@ -150,7 +150,7 @@ def test_monotone(log):
 
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("x", [0.2, 1.0, 3.0, 4.5])
-def test_slope_against_central_differences(log, x):
+def test_derivative_against_central_differences(log, x):
     p = Float(0.1, 5.0, log=log)
     h = 1e-6 * x
     expected = (p.encode(x + h)[0] - p.encode(x - h)[0]) / (2 * h)
@@ -158,8 +158,8 @@ def test_slope_against_central_differences(log, x):
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_slope_in_any_range(log):
-    """The slope of a range without a float inside is that between its ends."""
+def test_derivative_in_any_range(log):
+    """If there is no float between the bounds, the derivative is the slope between them."""
     for low, high in (LOG_RANGES if log else RANGES).values():
         slope = Float(low, high, log=log).derivative(high)[0]
         assert slope > 0
@@ -186,7 +186,7 @@ def test_any_real_number_is_a_bound(number):
         (-(10**400), 0, ["low must be finite"]),
     ],
 )
-def test_bounds_that_make_no_sense(low, high, words):
+def test_invalid_bounds(low, high, words):
     with pytest.raises(SpaceError) as error:
         Float(low, high)
     for word in words:
@@ -195,7 +195,7 @@ def test_bounds_that_make_no_sense(low, high, words):
 
 @pytest.mark.parametrize("bound", ["1", None, 1j, True, np.True_, [1.0], np.array([1.0]), object])
 @pytest.mark.parametrize("side", ["low", "high"])
-def test_bounds_that_are_no_numbers(bound, side):
+def test_bounds_must_be_numbers(bound, side):
     with pytest.raises(TypeError, match=rf"{side} must be a number, got"):
         Float(**({"low": 0.0, "high": 2.0} | {side: bound}))
 
@@ -220,13 +220,13 @@ def test_values_outside_are_refused(value):
 
 
 @pytest.mark.parametrize("value", ["1", None, 1j, True, [1.0], np.array([1.0]), {}])
-def test_values_that_are_no_numbers_are_refused(value):
+def test_values_must_be_numbers(value):
     with pytest.raises(TypeError, match="coordinate 3 must be a number, got"):
         Float(-5, 10).check(value, "coordinate 3")
 
 
 class TestSteps:
-    def test_values_are_the_decimals_that_were_written(self):
+    def test_values_are_exact_decimals(self):
         p = Float(0, 1, step=0.1)
         assert [p.decode(p.encode_index(k)) for k in range(p.cardinality)] == [k / 10 for k in range(11)]
         assert [p.decode(u) for u in p.snap(np.linspace(0, 1, 12)[:-1, None] + 1e-9)] == [k / 10 for k in range(11)]
@@ -276,7 +276,7 @@ class TestSteps:
         assert p.decode(p.encode(x)) == x
         assert p.check(x, "x") == x
 
-    def test_snap_and_slope(self):
+    def test_snap_and_derivative(self):
         p, U = Float(-5, 10, step=0.5), np.random.default_rng(0).random((300, 1))
         np.testing.assert_array_equal(p.snap(U), [p.encode(p.decode(u)) for u in U])
         assert p.derivative(1.0)[0] == pytest.approx((p.encode(1.5)[0] - p.encode(1.0)[0]) / 0.5)
@@ -307,13 +307,13 @@ class TestSteps:
             ({"step": 0.1, "log": True}, "a logarithmic parameter cannot have a step, got step=0.1; omit one of them"),
         ],
     )
-    def test_steps_that_make_no_sense(self, arguments, words):
+    def test_invalid_steps(self, arguments, words):
         with pytest.raises(SpaceError) as error:
             Float(0.5, 1, **arguments)
         assert words in str(error.value)
 
     @pytest.mark.parametrize("step", ["0.1", True, [0.1], 1j])
-    def test_steps_that_are_no_numbers(self, step):
+    def test_steps_must_be_numbers(self, step):
         with pytest.raises(TypeError, match="step must be a number or None, got"):
             Float(0, 1, step=step)
 
@@ -328,7 +328,7 @@ def test_equal_bounds_fix_the_value(p):
         p.check(2.5, "x")
 
 
-def test_snap_is_encode_of_decode_to_the_last_bit():
+def test_snap_is_encode_of_decode_bit_for_bit():
     U = np.random.default_rng(0).random((200, 1))
     U[:4] = [[0.0], [1.0], [5e-324], [np.nextafter(1.0, 0.0)]]
     for log, ranges in ((False, RANGES), (True, LOG_RANGES)):

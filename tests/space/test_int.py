@@ -14,7 +14,7 @@ MAX_CELLS, MAX_INT, MAX_LOG_INT = 2**50, 2**53, 2**44
 
 
 def encoded(p, value):
-    """The value comes back from its coordinates, which lie in the cube and come back from themselves."""
+    """Coordinates of a value; checks that they are in the cube, and that encoding and decoding are inverse."""
     u = p.encode(value)
     assert u.shape == (p.n_coordinates,)
     assert np.all((u >= 0) & (u <= 1))
@@ -54,7 +54,7 @@ def test_round_trip_in_steps(low, n, step, rest):
 
 
 def test_bounds_bit_for_bit():
-    """10^5 random ranges of any size, linear and logarithmic: no place leads out of them, their ends are reached."""
+    """10^5 random ranges of any size, linear and logarithmic: values stay within them, and the ends are reached."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(0, 50, 100_000)
     lows = rng.integers(-(2**52), 2**52, 100_000) >> rng.integers(0, 52, 100_000)
@@ -73,7 +73,7 @@ def test_bounds_bit_for_bit():
             assert p.low <= p.decode([u]) <= p.high
 
 
-def test_every_value_has_as_much_of_the_cube():
+def test_all_cells_are_equal():
     p = Int(-2, 4)
     values = [p.decode(np.array([u])) for u in (np.arange(700) + 0.5) / 700]
     assert values == sorted(values)
@@ -83,7 +83,7 @@ def test_every_value_has_as_much_of_the_cube():
 
 
 def test_a_log_scale_by_hand():
-    """The cell of x reaches from x - 1/2 to x + 1/2, and x is on the logarithmic line between."""
+    """The cell of x extends from x - 1/2 to x + 1/2 on the logarithmic scale."""
     p = Int(1, 100, log=True)
     span = math.log(100.5 / 0.5)
     for x in (1, 2, 10, 99, 100):
@@ -119,7 +119,7 @@ def test_one_value_is_fixed(p):
 
 
 @pytest.mark.parametrize("number", [3, 3.0, np.int64(3), np.uint8(3), np.float32(3), np.array(3), Fraction(3)])
-def test_what_is_an_integer(number):
+def test_values_that_are_integers(number):
     p = Int(1, number)
     assert p == Int(1, 3)
     assert type(p.high) is int
@@ -127,7 +127,7 @@ def test_what_is_an_integer(number):
 
 
 @pytest.mark.parametrize("number", [True, np.True_, "3", None, 1j, [3], np.array([3])])
-def test_what_is_no_number(number):
+def test_values_must_be_numbers(number):
     with pytest.raises(TypeError, match=r"parameter 'n' must be an integer, got"):
         Int(1, 5).check(number, "parameter 'n'")
     with pytest.raises(TypeError, match=r"high must be an integer, got"):
@@ -135,7 +135,7 @@ def test_what_is_no_number(number):
 
 
 @pytest.mark.parametrize("number", [2.5, math.nan, math.inf, -math.inf, Fraction(5, 2), np.float32(0.1)])
-def test_what_is_no_integer(number):
+def test_values_must_be_integers(number):
     with pytest.raises(SpaceError, match=r"parameter 'n' must be an integer, got .*; round it, or use dale\.Float"):
         Int(-5, 5).check(number, "parameter 'n'")
     with pytest.raises(SpaceError, match=r"low must be an integer, got"):
@@ -169,7 +169,7 @@ def test_values_between_steps():
         ({"low": 1, "high": 9, "step": 9}, "a step of 9 leaves only one value in [1, 9]"),
     ],
 )
-def test_arguments_that_make_no_sense(arguments, words):
+def test_invalid_arguments(arguments, words):
     with pytest.raises(SpaceError) as error:
         Int(**arguments)
     assert words in str(error.value)

@@ -167,7 +167,7 @@ def test_from_toml(tmp_path):
 def test_a_table_is_read_back(stored, tmp_path):
     path, result = stored
     dale.open(path).to_csv(tmp_path / "run.csv")
-    assert "'-1/" in (tmp_path / "run.csv").read_text()  # escaped, for a spreadsheet would evaluate it
+    assert "'-1/" in (tmp_path / "run.csv").read_text()  # escaped, because a spreadsheet would evaluate it
     optimizer = dale.Optimizer(SPACE, seed=0)
     optimizer.add_all(tmp_path / "run.csv")
     same(optimizer.history, result.history)

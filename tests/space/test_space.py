@@ -1,4 +1,4 @@
-"""Spaces: params <-> cube, whatever the user writes, and clear words for what makes no sense."""
+"""Space: conversion between the user's units and the cube, all ways to describe a space, and error messages."""
 
 import math
 from typing import ClassVar
@@ -61,7 +61,7 @@ class TestWithoutNames:
             as_space(PAIRS).encode(x)
 
     @pytest.mark.parametrize("x", [1.0, None, np.array(1.0)])
-    def test_no_sequence_is_refused(self, x):
+    def test_a_point_must_be_a_sequence(self, x):
         with pytest.raises(TypeError, match="expected a sequence of 2 numbers, got"):
             as_space(PAIRS).encode(x)
 
@@ -98,7 +98,7 @@ class TestWithNames:
         assert as_space([(0, 1)]) == as_space(Bounds([0], [1]))
         assert hash(as_space([(0, 1)])) == hash(as_space(Bounds([0], [1])))
 
-    def test_names_that_are_no_identifiers(self):
+    def test_names_that_are_not_identifiers(self):
         name = "'; DROP TABLE trials;--"
         space = Space({name: (0, 1), "learning rate": (0, 1), "": (0, 1)})
         assert space.encode({name: 0.5, "learning rate": 0.25, "": 1.0}).tolist() == [1.0, 0.5, 0.25]
@@ -122,16 +122,16 @@ class TestWithNames:
             assert word in str(error.value)
 
     @pytest.mark.parametrize("params", [[0.5, 0.5], 0.5, None, "ab"])
-    def test_no_mapping_is_refused(self, params):
+    def test_a_point_must_be_a_mapping(self, params):
         with pytest.raises(TypeError, match="this space has names: expected a mapping with 'a', 'b', got"):
             Space(a=(0, 1), b=(0, 1)).encode(params)
 
-    def test_a_value_that_is_no_number_is_refused(self):
+    def test_values_must_be_numbers(self):
         with pytest.raises(TypeError, match=r"parameter 'a' must be a number, got '0\.5'"):
             Space(a=(0, 1)).encode({"a": "0.5"})
 
 
-class TestWhatAUserWrites:
+class TestDescriptions:
     @pytest.mark.parametrize(
         "written",
         [
@@ -152,7 +152,7 @@ class TestWhatAUserWrites:
         assert as_space(Bounds([-3, -2], 1)) == as_space([(-3, 1), (-2, 1)])
         assert as_space(Bounds(0, 1)) == as_space([(0, 1)])
 
-    def test_a_space_is_taken_as_it_is(self):
+    def test_a_space_is_returned_unchanged(self):
         space = Space(a=(0, 1))
         assert as_space(space) is space
         assert as_space({"a": (0, 1)}) == space
@@ -165,12 +165,12 @@ class TestWhatAUserWrites:
             Space()
 
     @pytest.mark.parametrize("written", [5, None, "abc", b"ab", {(0, 1)}, lambda x: x, np.array(5.0), iter(PAIRS)])
-    def test_no_space_at_all(self, written):
+    def test_other_types_are_refused(self, written):
         with pytest.raises(TypeError, match=r"sequence of \(low, high\) pairs, .*got"):
             as_space(written)
 
     @pytest.mark.parametrize("pair", [5, None, "01", b"01", 0.5, np.array(0.5), Float, {0, 1}])
-    def test_no_pair_is_refused(self, pair):
+    def test_bounds_must_be_pairs(self, pair):
         with pytest.raises(TypeError, match=r"bounds 1: expected a pair \(low, high\) or a parameter such as .*got"):
             as_space([(0, 1), pair])
 
@@ -193,7 +193,7 @@ class TestWhatAUserWrites:
             ((0, 10**400), "finite"),
         ],
     )
-    def test_bounds_that_make_no_sense_are_refused_by_name(self, pair, word):
+    def test_invalid_bounds_are_refused_by_name(self, pair, word):
         with pytest.raises(SpaceError, match=rf"bounds 1: .*{word}"):
             as_space([(0, 1), pair])
         with pytest.raises(SpaceError, match=rf"parameter 'width': .*{word}"):
@@ -211,15 +211,15 @@ class TestWhatAUserWrites:
         with pytest.raises(SpaceError, match=r"same shape, got \(2,\) and \(3,\)"):
             as_space(bounds)
 
-    def test_names_that_are_no_strings_are_refused(self):
+    def test_names_must_be_strings(self):
         with pytest.raises(TypeError, match="name of a parameter must be a string, got 3"):
             as_space({3: (0, 1)})
 
-    def test_bounds_that_are_no_numbers_are_refused_by_name(self):
+    def test_bounds_must_be_numbers(self):
         with pytest.raises(TypeError, match="parameter 'a': high must be a number, got '1'"):
             Space(a=(0, "1"))
 
-    def test_what_is_shown_can_be_written(self):
+    def test_repr_can_be_evaluated(self):
         for space in (Space(a=(0, 1), b=Float(1, 10, log=True)), as_space(PAIRS), MIXED, as_space([Int(1, 2), (0, 1)])):
             assert eval(repr(space), {"Space": Space, "Float": Float, "Int": Int, "Choice": Choice}) == space
 
@@ -231,7 +231,7 @@ class TestWhatAUserWrites:
             Space(act=written)
 
     @pytest.mark.parametrize("written", [[(1, 1)], {"a": (2, 2), "b": Choice(["x"])}, [Int(3, 3), Float(0, 0)]])
-    def test_nothing_that_varies(self, written):
+    def test_all_parameters_fixed(self, written):
         with pytest.raises(SpaceError, match=r"all parameters are fixed, .*; expected at least one"):
             as_space(written)
 
@@ -285,7 +285,7 @@ class TestMixed:
         np.testing.assert_array_equal(other.snap_all(U), [other.snap(u) for u in U])
         assert MIXED.snap_all(np.empty((0, MIXED.dimension))).shape == (0, MIXED.dimension)
 
-    def test_an_array_of_objects_where_there_are_options(self):
+    def test_options_make_an_array_of_objects(self):
         x = MIXED.as_array(MIXED.check(self.POINT))
         assert x.dtype == object
         assert x.tolist() == list(self.POINT.values())
@@ -339,7 +339,7 @@ class TestMixed:
 
 
 class TestHessian:
-    """From the cube to the user's units, at a point where the slope is zero."""
+    """From the cube to the user's units, at a point where the gradient is zero."""
 
     def numeric(self, f, x, steps):
         E = np.diag(steps)
@@ -376,8 +376,8 @@ class TestHessian:
         hessian = space.hessian(np.array([1.0, 5e-4]), H)
         np.testing.assert_allclose(hessian, [[2 / 15**2, 1 / (15 * 1e-3)], [1 / (15 * 1e-3), 3 / 1e-6]])
 
-    def test_of_whole_numbers_steps_and_what_is_fixed(self):
-        """A row for each parameter in the user's order; a bowl in the values gives the same from the cube."""
+    def test_integers_steps_and_fixed_values(self):
+        """One row for each parameter in the user's order; the Hessian of a quadratic is recovered from the cube."""
         space = Space(n=Int(0, 9), fixed=(2, 2), s=Float(0, 3, step=0.5), a=Choice([5, 6, 7], ordered=True))
         n, s = 1 / 10, 1 / (7 * 0.5)
         H = np.array([[4.0, 1.0, 0.5], [1.0, 2.0, 0.3], [0.5, 0.3, 3.0]])  # the cube has a, n, s

@@ -1,4 +1,4 @@
-"""Earlier data, as people keep them: what a file says is what the space gets, or an error with its row."""
+"""Tables of earlier evaluations: values with the right types, or an error that names the row."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.space.table import is_table, points_of, rows_of, values_of
+from dale.space.table import is_table, points_of, rows_of, safe_cell, values_of
 
 SPACE = dale.Space(
     rate=dale.Float(1e-5, 1.0, log=True),
@@ -32,7 +32,7 @@ PARAMS = [
 
 
 class Frame:
-    """As much of a data frame as is needed: pandas' and polars' have it both."""
+    """The part of a data frame that pandas and polars have in common."""
 
     def __init__(self, **columns):
         self._columns = {name: np.array(column, dtype=object) for name, column in columns.items()}
@@ -66,7 +66,7 @@ def test_a_csv_file(path):
 
 def test_a_data_frame():
     columns = {name: [p[name] for p in PARAMS] for name in SPACE.names}
-    columns["size"] = np.array([32.0, 64.0, 128.0, 32.0])  # whole numbers that stood beside a gap
+    columns["size"] = np.array([32.0, 64.0, 128.0, 32.0])  # integers in a column with a gap
     rows = rows_of(Frame(**columns, loss=[1, math.nan, None, np.float32(2)]))
     same(points_of(rows, SPACE), PARAMS)
     assert values_of(rows, "loss") == [1.0, None, None, 2.0]
@@ -112,7 +112,7 @@ def test_without_names():
         ({"big": ""}, ValueError, "row 2 of the table: missing parameter 'big'"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_with_its_number(change, error, words):
+def test_errors_name_the_row(change, error, words):
     with pytest.raises(error, match=words):
         points_of([PARAMS[0], PARAMS[1] | change], SPACE)
 
@@ -122,20 +122,28 @@ def test_a_misspelt_column_is_a_missing_parameter():
         points_of([{("dept" if k == "depth" else k): v for k, v in PARAMS[0].items()}], SPACE)
 
 
-def test_text_that_may_be_two_options_is_refused():
+def test_ambiguous_text_is_refused():
     space = dale.Space(a=dale.Choice([1, 1.0, "b"]))
     with pytest.raises(ValueError, match=r"'1.00' matches several options, \[1, 1.0\]"):
         points_of([{"a": "1.00"}], space)
     assert points_of([{"a": "1.0"}], space)[0][0] == {"a": 1.0}
 
 
+def test_escaped_cells():
+    """Escaped options are restored. An unescaped option that starts with an apostrophe is read too."""
+    options = ["=x", "'=x", "''=x", "-", "'plain'", "-1", "+1/2"]
+    space = dale.Space(a=dale.Choice(options))
+    assert [p["a"] for p, _ in points_of([{"a": safe_cell(option)} for option in options], space)] == options
+    assert points_of([{"a": "'=x"}], dale.Space(a=dale.Choice(["'=x", "y"])))[0][0] == {"a": "'=x"}
+
+
 @pytest.mark.parametrize("value", ["diverged", True, [1.0], 1j])
-def test_a_value_that_is_no_number_is_refused(value):
+def test_values_must_be_numbers(value):
     with pytest.raises(ValueError, match=r"row 1 .*: expected a number in column 'y', got .*; leave the cell empty"):
         values_of([{"y": value}], "y")
 
 
-def test_a_value_that_is_not_there_is_refused():
+def test_a_missing_column_is_refused():
     with pytest.raises(ValueError, match=r"expected a column 'y' in row 1 .*got \['loss'\]"):
         values_of([{"loss": 1.0}], "y")
 
@@ -154,12 +162,12 @@ def test_broken_files(tmp_path):
         rows_of(tmp_path / "nowhere.csv")
 
 
-def test_columns_of_two_lengths():
+def test_columns_of_different_lengths():
     with pytest.raises(ValueError, match=r"columns of equal length, got {'a': 2, 'b': 1}"):
         rows_of({"a": [1, 2], "b": [1]})
 
 
 @pytest.mark.parametrize("table", [3, None, [[1, 2]], np.zeros((2, 2))])
-def test_no_table(table):
+def test_other_types_are_refused(table):
     with pytest.raises(TypeError, match="expected a table: the path of a CSV file, a data frame"):
         rows_of(table)

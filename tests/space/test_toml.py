@@ -1,4 +1,4 @@
-"""A space from a TOML file: what it may say, and errors that name the file, the parameter and the key."""
+"""Spaces from TOML files, and errors that name the file, the parameter and the key."""
 
 import re
 
@@ -18,7 +18,7 @@ def read(tmp_path):
     return read
 
 
-def test_all_that_it_can_say(read):
+def test_all_keys(read):
     space = read("""
         x = [0, 1]
         "a name" = {low = 0.5, high = 2}
@@ -73,12 +73,16 @@ def test_all_that_it_can_say(read):
     assert space.names == order
 
 
-def test_with_the_mark_that_some_editors_write(read):
+def test_the_earlier_name_of_options_is_still_read(read):
+    assert read("x = {choices = ['a', 'b'], ordered = true}") == Space(x=Choice(["a", "b"], ordered=True))
+
+
+def test_byte_order_mark(read):
     assert read(b"\xef\xbb\xbfx = [0.0, 1.0]\n") == Space(x=(0, 1))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 3", "parameter 'x': expected a pair of bounds, [0.0, 1.0], or a table"),
         ("x = [1.0]", "and high = 1, got [1.0]"),
@@ -101,6 +105,7 @@ def test_with_the_mark_that_some_editors_write(read):
         ("x = {type = 'choice'}", "parameter 'x': missing key 'options'"),
         ("x = {options = ['a'], low = 1}", "unexpected key 'low'; type = \"choice\" has the keys options, ordered"),
         ("x = {options = 'ab'}", "parameter 'x', key 'options': expected a list, such as [\"a\", \"b\"], got 'ab'"),
+        ("x = {options = ['a'], choices = ['a']}", "parameter 'x': expected the key 'options' only, got 'choices' too"),
         ("x = {options = ['a', 'a']}", "parameter 'x': expected different options, got 'a'"),
         ("x = {options = []}", "parameter 'x': expected at least one option"),
         ("x = {type = 'float', low = '0', high = 1}", "parameter 'x': low must be a number, got '0'"),
@@ -123,12 +128,12 @@ def test_with_the_mark_that_some_editors_write(read):
         ("", "expected at least one parameter"),
     ],
 )
-def test_errors_say_where(text, said, read, tmp_path):
-    with pytest.raises(dale.SpaceError, match=re.escape(said)) as error:
+def test_errors(text, message, read, tmp_path):
+    with pytest.raises(dale.SpaceError, match=re.escape(message)) as error:
         read(text)
     assert str(error.value).startswith(str(tmp_path / "space.toml"))
 
 
-def test_no_file(tmp_path):
+def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"space\.toml"):
         Space.from_toml(tmp_path / "space.toml")

@@ -1,4 +1,4 @@
-"""Constraints as a user writes them."""
+"""Input constraints in all notations."""
 
 import re
 
@@ -14,7 +14,7 @@ SQUARE = [(0, 2), (-1, 1)]
 POINTS = np.random.default_rng(0).random((400, 2))
 
 
-def test_all_kinds_allow_the_same():
+def test_all_notations_are_equivalent():
     space = as_space(SQUARE)
     written = {
         "linear": LinearConstraint([[1, 2]], -0.5, 1.0),
@@ -34,7 +34,7 @@ def test_all_kinds_allow_the_same():
     np.testing.assert_array_equal(all_of_them.boolean, [False, False, False, False, True, False, False])
 
 
-def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
+def test_arguments_in_a_named_space():
     space = dale.Space(b=dale.Float(0, 1), a=dale.Int(0, 10))
     seen = []
     read = as_constraints([lambda p: seen.append(dict(p)) or True, LinearConstraint([[10, 1]], -np.inf, 12)], space)
@@ -44,20 +44,20 @@ def test_a_named_space_gives_mappings_and_arrays_in_the_users_order():
     assert isinstance(seen[0]["a"], int)
 
 
-def test_sides_that_are_infinite_have_no_values():
+def test_infinite_sides_have_no_values():
     read = as_constraints(LinearConstraint(np.eye(2), [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
     assert read.values(POINTS).shape == (400, 2)
     read = as_constraints(NonlinearConstraint(lambda x: [x[0], x[1]], [-np.inf, 0], [1, np.inf]), as_space(SQUARE))
     assert read.values(POINTS).shape == (400, 2)
 
 
-def test_whole_numbers_may_lie_on_the_boundary():
+def test_integers_on_the_boundary_are_allowed():
     read = as_constraints(LinearConstraint([[1, 1]], -np.inf, 9), as_space([dale.Int(0, 9), dale.Int(0, 9)]))
     assert read.allows(np.array([4.0, 5.0]))
     assert not read.allows(np.array([5.0, 5.0]))
 
 
-def test_a_sum_is_allowed_in_whichever_order_it_is_added_up():
+def test_the_order_of_summation_does_not_matter():
     rng = np.random.default_rng(1)
     x = rng.random(7)
     orders = [sum(x[rng.permutation(7)].tolist()) for _ in range(50)]
@@ -73,7 +73,7 @@ def test_a_sum_is_allowed_in_whichever_order_it_is_added_up():
     [lambda x: np.nan, lambda x: 1 / 0, lambda x: [0.0, np.nan], lambda x: "yes"],
     ids=["nan", "raises", "part", "str"],
 )
-def test_what_raises_or_is_not_a_number_is_not_allowed(bad):
+def test_exceptions_and_nan_are_not_allowed(bad):
     read = as_constraints(lambda x: x[0] - 1 if x[1] > 0 else bad(x), as_space(SQUARE))
     X = np.array([as_space(SQUARE).decode(p) for p in POINTS])
     np.testing.assert_array_equal(read.allowed(POINTS), (X[:, 1] > 0) & (X[:, 0] <= 1))
@@ -100,6 +100,12 @@ CASES = {
         dale.SpaceError,
         "the space has 'a', which is not numeric; use a callable",
     ),
+    "conditional": (
+        LinearConstraint([[1, 1]], 0, 1),
+        dale.Space(n=dale.Int(1, 3), x=dale.Float(0, 1).when(n=2)),
+        dale.SpaceError,
+        "the space has the conditional 'x'; use a callable",
+    ),
     "dictionary": ([{"type": "ineq", "fun": len}], SQUARE, TypeError, "opposite sign"),
     "number": (3, SQUARE, TypeError, "got 3"),
     "text": ("x0 < x1", SQUARE, TypeError, "got 'x0 < x1'"),
@@ -107,24 +113,24 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_makes_no_sense_is_refused(case):
+def test_invalid_constraints(case):
     constraint, space, error, text = CASES[case]
     with pytest.raises(error, match=text):
         as_constraints(constraint, as_space(space))
 
 
-def test_none_is_none():
+def test_no_constraints():
     assert as_constraints(None, as_space(SQUARE)) is None
     assert as_constraints([], as_space(SQUARE)) is None
 
 
-def test_as_many_numbers_at_every_point():
+def test_the_number_of_values_must_be_constant():
     read = as_constraints(lambda x: [x[0]] * (1 + int(x[1] > 0)), as_space(SQUARE))
     with pytest.raises(dale.SpaceError, match=re.escape("as many numbers from constraint 0 at every point")):
         read.values(POINTS)
 
 
-def test_decoding_many_is_decoding_each():
+def test_decode_columns_is_decode():
     space = dale.Space(
         a=(-3.0, 7.7), c=dale.Float(1e-3, 1, log=True), b=dale.Int(2, 9), f=(2, 2), e=dale.Float(0, 1, step=0.1)
     )

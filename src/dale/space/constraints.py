@@ -183,7 +183,10 @@ class _DecodedPoints:
     @cached_property
     def arrays(self) -> Matrix:
         """(m, number of parameters), in the user's order."""
-        return np.ascontiguousarray(np.array(list(self._columns.values()), dtype=float).T)
+        arrays = np.empty((len(self._points), len(self._space.names)))
+        for j, column in enumerate(self._columns.values()):
+            arrays[:, j] = column
+        return arrays
 
 
 def _as_values(returned: Any) -> tuple[Vector, np.ndarray]:
@@ -222,6 +225,11 @@ def _as_function(constraint: Any, name: str, space: Space) -> Callable[[Any], An
 
 def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
     _check_numeric(name, space)
+    if space.conditions:
+        raise SpaceError(
+            f"{name} is a LinearConstraint, which takes a value of every parameter, but the space has the conditional "
+            f"{', '.join(map(repr, space.conditions))}; use a callable that takes the objective's argument"
+        )
     A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else np.asarray(constraint.A, dtype=float)
     A = np.atleast_2d(A)
     if A.shape[1] != len(space.names) or not np.all(np.isfinite(A)):

@@ -91,7 +91,7 @@ class Float(Parameter):
         """One, or none if the value is fixed."""
         return 0 if self.fixed else 1
 
-    @property
+    @cached_property
     def is_linear(self) -> bool:
         """Whether the value is a linear function of the coordinate, and high - low a finite float."""
         return self._steps is None and not self.log and 0 < self.high - self.low < math.inf
