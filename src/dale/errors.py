@@ -1,34 +1,34 @@
-"""What a user can do wrong, as ``ValueError``s with a name; the end of a search that has seen everything; ``Retry``.
+"""Exceptions and warnings of dale.
 
-Every message says what was got, what was wanted and what to do; raising one never changes any state.
+Every message states what was expected, what was received and how to fix it. An error never changes the state of a run.
 """
 
 
 class SpaceError(ValueError):
-    """Bounds, a parameter or a point that do not make sense."""
+    """Invalid bounds, an invalid parameter, or a point outside of the space."""
 
 
 class TrialError(ValueError):
-    """A trial that is unknown, was told before with another value, or is told other constraints than those before."""
+    """An unknown trial, a second value for a complete trial, or another number of outcome constraints than before."""
 
 
 class StoreError(RuntimeError):
-    """A run on disk that cannot be opened, read or written, or that is another problem's; the file is left as it is.
+    """A store that cannot be opened, read or written, or that holds another problem. The file is not changed.
 
-    No ``ValueError``, for the point that was being told is not to blame.
+    This is not a ``ValueError``, because the reported value is not the cause.
     """
 
 
 class StoreWarning(UserWarning):
-    """A store in a place where it may be damaged."""
+    """A store on a network file system, where it may be damaged."""
 
 
 class Retry(RuntimeError):
-    """For an objective to raise when the machine is at fault and not the point: ``raise dale.Retry("the node died")``.
+    """Raised by an objective to report a transient failure: ``raise dale.Retry("the node died")``.
 
-    The trial fails with this reason, its neighbourhood is not avoided, and its point is asked again.
+    The trial fails with this message. The models ignore the failure, and the same point is evaluated again.
     """
 
 
 class SpaceExhausted(RuntimeError):
-    """Every point of a finite space has been asked: no mistake, but there is no trial to give."""
+    """All points of a finite space have been proposed. This ends a run; it is not a mistake of the caller."""

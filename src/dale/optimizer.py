@@ -33,8 +33,8 @@ from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
 from dale.space.point import Params, format_point
 from dale.space.space import Space, as_space
-from dale.store.events import Kind, replay
-from dale.store.problem import problem_of
+from dale.store.events import EventKind, replay
+from dale.store.problem import problem_to_json
 from dale.store.store import Store, open_store
 
 
@@ -92,7 +92,7 @@ class Optimizer:
         if store is None:
             self.seed = check_seed(seed)
             return
-        problem = problem_of(self.space, seed, self.method, default_noise, constraints, objective)
+        problem = problem_to_json(self.space, seed, self.method, default_noise, constraints, objective)
         self._store = open_store(store, self.space, problem)
         self.seed = self._store.seed
         with self.transaction():
@@ -288,12 +288,14 @@ class Optimizer:
             if self._in_transaction:
                 yield
                 return
-            before = self._history
+            before, position = self._history, None if self._store is None else self._store.position()
             self._in_transaction = True
             try:
                 with self._stored():
                     yield
             except BaseException:  # Ctrl-C may come after the store has committed: then the events are read again
+                if self._store is not None and position is not None:
+                    self._store.rewind(position)
                 self._history = before
                 raise
             finally:
@@ -305,14 +307,9 @@ class Optimizer:
         if self._store is None:
             yield
             return
-        place = self._store.place()
-        try:
-            with self._store.transaction() as events:
-                self._history = replay(self._history, events, self.space)
-                yield
-        except BaseException:
-            self._store.go_back(place)
-            raise
+        with self._store.transaction() as events:
+            self._history = replay(self._history, events, self.space)
+            yield
 
     def _ask(self) -> Trial:
         with one_blas_thread(), self.transaction():
@@ -337,10 +334,10 @@ class Optimizer:
 
     def _reassign(self) -> Trial | None:
         """A trial left pending by a process that is gone, assigned to this one."""
-        if self._store is None or (number := self._store.orphan()) is None:
+        if self._store is None or (number := self._store.abandoned()) is None:
             return None
         abandoned = self._history.trials[number]
-        self._store.write(Kind.TAKE, abandoned)
+        self._store.append(EventKind.REASSIGN, abandoned)
         return abandoned
 
     def _retry(self, failed: Trial) -> Trial:
@@ -373,16 +370,16 @@ class Optimizer:
         with self.transaction():
             number, x = len(self._history.trials), self.space.as_array(params)
             trial = Trial(number, params, x, unit_x, reason, **known)
-            return self._write(Kind.ASK if trial.state is TrialState.PENDING else Kind.ADD, trial)
+            return self._write(EventKind.ASK if trial.state is TrialState.PENDING else EventKind.ADD, trial)
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         changed = dataclasses.replace(trial, **changes)
-        return self._write(Kind.TELL if changed.state is TrialState.COMPLETE else Kind.FAIL, changed)
+        return self._write(EventKind.TELL if changed.state is TrialState.COMPLETE else EventKind.FAIL, changed)
 
-    def _write(self, kind: Kind, trial: Trial) -> Trial:
+    def _write(self, kind: EventKind, trial: Trial) -> Trial:
         """To the store first: what cannot be kept has not happened."""
         if self._store is not None:
-            self._store.write(kind, trial)
+            self._store.append(kind, trial)
         self._history = self._history.with_trials([trial])
         return trial
 

@@ -93,8 +93,8 @@ class TestRun:
     def test_a_store_is_read_and_verified_once(self, monkeypatch, capsys):
         assert main(line("--budget", "3", "--no-progress")) == 0
         verified = []
-        verify = store.check
-        monkeypatch.setattr(store, "check", lambda *args: verified.append(args) or verify(*args))
+        verify = store.read_verified
+        monkeypatch.setattr(store, "read_verified", lambda *args: verified.append(args) or verify(*args))
         assert main(line("--budget", "5", "--no-progress")) == 0
         assert "3 of 5 evaluations" in capsys.readouterr().err
         assert len(verified) == 1

@@ -76,7 +76,7 @@ def test_files(store, capsys):
 
 def test_the_store_is_never_overwritten(store, capsys):
     assert main(["show", "run.db", "--csv", "run.db"]) == 2
-    assert "is the run itself" in capsys.readouterr().err
+    assert "of the run itself" in capsys.readouterr().err
     assert dale.open("run.db").seed == 7
 
 
@@ -114,7 +114,7 @@ def test_an_objective_given_by_the_user(objective, said, tmp_path, capsys):
     assert lines[2 : lines.index("  seed        0")] == said
 
 
-@pytest.mark.parametrize(("name", "said"), [("none.db", "there is no file"), ("text.db", "is no store of dale")])
+@pytest.mark.parametrize(("name", "said"), [("none.db", "does not exist"), ("text.db", "is not a store of dale")])
 def test_not_a_store(name, said, tmp_path, capsys):
     (tmp_path / "text.db").write_text("hello " * 1000)
     assert main(["show", str(tmp_path / name)]) == 2

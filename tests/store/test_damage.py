@@ -10,6 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same_runs, start, valley
 
 import dale
+from dale.store.sqlite import FORMAT
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def all_or_error(path, history):
         said = str(error)
     if found is None:
         assert str(path) in said
-        assert "left as it is" in said
+        assert "The file was not changed" in said
         with pytest.raises(dale.StoreError):
             dale.Optimizer(BOUNDS, method=Uniform(), store=path)
         assert path.read_bytes() == before
@@ -123,10 +124,10 @@ def test_the_log_of_a_killed_process_is_not_needed(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"x,y\n1,2\n" * 500, "no store of dale"),
-        (b"\0" * 8192, "no store of dale"),
-        (b"", "no store of dale"),
-        (b"SQLite format 3\0", "no store of dale"),
+        (b"x,y\n1,2\n" * 500, "not a store of dale"),
+        (b"\0" * 8192, "not a store of dale"),
+        (b"", "not a store of dale"),
+        (b"SQLite format 3\0", "not a store of dale"),
     ],
     ids=["text", "zeros", "empty", "head"],
 )
@@ -147,19 +148,24 @@ def test_another_programs_database(tmp_path):
     connection.commit()
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(dale.StoreError, match="no store of dale"):
+    with pytest.raises(dale.StoreError, match="not a store of dale"):
         dale.minimize(valley, BOUNDS, budget=3, store=path)
     assert path.read_bytes() == before
 
 
-def test_a_newer_format_is_said_to_be_one(tmp_path, whole):
-    path = tmp_path / "run.db"
-    path.write_bytes(whole[0])
+@pytest.mark.parametrize(("found", "age"), [(1, "older"), (99, "newer")])
+def test_another_format_is_refused_with_both_numbers(tmp_path, whole, found, age):
+    path = _written(tmp_path / "run.db", whole[0])
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {found}")
     connection.close()
-    with pytest.raises(dale.StoreError, match="format 99"):
-        dale.open(path)
+    before = path.read_bytes()
+    for attempt in (dale.open, lambda p: dale.Optimizer(BOUNDS, method=Uniform(), store=p)):
+        with pytest.raises(
+            dale.StoreError, match=rf"format {found}, but .* reads format {FORMAT}; .* the {age} version"
+        ):
+            attempt(path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("store", [3, b"run.db", "", ":memory:", "sqlite:///run.db"], ids=repr)
@@ -169,9 +175,9 @@ def test_what_is_no_path(store):
 
 
 def test_places_where_nothing_can_be_written(tmp_path):
-    with pytest.raises(dale.StoreError, match="folder"):
+    with pytest.raises(dale.StoreError, match="check that its directory exists"):
         dale.Optimizer(BOUNDS, store=tmp_path / "nowhere" / "run.db")
-    with pytest.raises(dale.StoreError, match="no file"):
+    with pytest.raises(dale.StoreError, match="does not exist; expected the path"):
         dale.open(tmp_path / "run.db")
 
 
@@ -269,7 +275,7 @@ def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
 
 def test_a_folder_is_no_store(tmp_path):
     for attempt in (dale.open, lambda path: dale.Optimizer(BOUNDS, store=path)):
-        with pytest.raises(dale.StoreError, match="is a folder"):
+        with pytest.raises(dale.StoreError, match="is a directory"):
             attempt(tmp_path)
 
 

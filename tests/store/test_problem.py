@@ -15,10 +15,10 @@ from store_runs import BOUNDS, Uniform, same, same_runs, valley
 import dale
 from dale.history.reason import ClosedRegion, Source, TrustRegionStep
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
-from dale.store import location as place
-from dale.store.codec import StandIn, as_json, plain, restored
-from dale.store.events import reason_data, reason_from
-from dale.store.problem import differences, problem_of, space_data, space_from
+from dale.store import location
+from dale.store.codec import OpaqueValue, dump_json, from_json, to_json
+from dale.store.events import reason_from_json, reason_to_json
+from dale.store.problem import differences, problem_to_json, space_from_json, space_to_json
 
 HOSTILE = ["'; DROP TABLE trials;--", '"', "a\0b", "\ud800", "=1+1", "<script>", "ü\n\t", "", "%s{}", "../x", "NULL"]
 
@@ -51,13 +51,13 @@ class TestAnotherProblem:
             ({"seed": 1}, "seed is 0 in the store and 1 here"),
             (
                 {"method": dale.methods.paper()},
-                "^[^;]*method is default in the store and bayesian_optimization here. It",
+                "^[^;]*method is default in the store and bayesian_optimization here. The file",
             ),
             (
                 {"method": dataclasses.replace(dale.methods.default(), n_initial=5)},
                 "method.settings.n_initial is absent in the store and 5 here",
             ),
-            ({"method": Revised()}, "^[^;]*method.revision is 1 in the store and 2 here. It"),
+            ({"method": Revised()}, "^[^;]*method.revision is 1 in the store and 2 here. The file"),
             ({"noise": 0.1}, "noise is 'auto' in the store and 0.1 here"),
             ({"constraints": [lambda p: True]}, r"constraints is \[\] in the store and \[.*<lambda>\] here"),
             (
@@ -106,15 +106,15 @@ class TestAnotherProblem:
     )
     def test_constraints_are_told_apart(self, one, other):
         space, method = dale.Space.from_pairs(BOUNDS), dale.methods.default()
-        a, b = (problem_of(space, 0, method, None, c) for c in (one, other))
+        a, b = (problem_to_json(space, 0, method, None, c) for c in (one, other))
         assert list(differences(a, b))
-        assert not list(differences(a, problem_of(space, 0, dale.methods.default(), None, one)))
+        assert not list(differences(a, problem_to_json(space, 0, dale.methods.default(), None, one)))
 
     def test_conditions_are_named_whatever_their_parents_are_called(self):
         parent = {"float": dale.Choice([1, 1.0]), "object": dale.Choice(["a", "b"])}
         one = dale.Space(parent | {"x": dale.Float(0, 1)})
         other = dale.Space(parent | {"x": dale.Float(0, 1).when({"float": 1.0, "object": "a"})})
-        assert list(differences(space_data(one), space_data(other), ("space",))) == [
+        assert list(differences(space_to_json(one), space_to_json(other), ("space",))) == [
             "space.conditions.x is absent in the store and [['float', [1.0]], ['object', ['a']]] here"
         ]
 
@@ -136,7 +136,7 @@ class TestAnotherProblem:
 class TestMethods:
     def test_only_changed_settings_are_stored(self):
         def stored(method):
-            return problem_of(dale.Space.from_pairs(BOUNDS), 0, method, None, None)["method"]
+            return problem_to_json(dale.Space.from_pairs(BOUNDS), 0, method, None, None)["method"]
 
         default = dale.methods.default()
         global_model = dataclasses.replace(default.global_model, length_scale=AlphaRatio(threshold=2.0))
@@ -208,11 +208,11 @@ class TestValues:
         ) as fresh:  # fmt: skip
             assert len(fresh.history) == len(options)  # objects of another process look as these do
         run = dale.open(tmp_path / "run.db")
-        stand_ins = [t.params["c"] for t in run.history]
-        assert isinstance(stand_ins[0], StandIn)
-        assert stand_ins[0] != stand_ins[1]
-        assert str(stand_ins[3]) == "<Colour.RED: 1>"
-        assert stand_ins[5:7] == options[5:7]
+        options_shown = [t.params["c"] for t in run.history]
+        assert isinstance(options_shown[0], OpaqueValue)
+        assert options_shown[0] != options_shown[1]
+        assert str(options_shown[3]) == "<Colour.RED: 1>"
+        assert options_shown[5:7] == options[5:7]
         assert dale.open(tmp_path / "run.db", space).history[2].params["c"] is len
         with pytest.raises(dale.StoreError, match="another problem"):
             dale.open(tmp_path / "run.db", {"x": (0, 1)})
@@ -221,15 +221,15 @@ class TestValues:
         "value", [None, True, 3, 10**30, "a\0", 0.1, -0.0, [], (1, [2]), {"a": 1, 2: (3,)}, {(1, 2): None}], ids=repr
     )
     def test_plain_data_come_back(self, value):
-        again = restored(plain(value))
+        again = from_json(to_json(value))
         assert again == value
         assert repr(again) == repr(value)
-        assert as_json(plain(value)).isascii()
+        assert dump_json(to_json(value)).isascii()
 
     def test_numbers_that_are_none_come_back(self):
-        assert math.isnan(restored(plain(math.nan)))
-        assert restored(plain([math.inf, -math.inf])) == [math.inf, -math.inf]
-        assert np.array_equal(restored(plain(np.array([1.5, np.inf]))), [1.5, np.inf])
+        assert math.isnan(from_json(to_json(math.nan)))
+        assert from_json(to_json([math.inf, -math.inf])) == [math.inf, -math.inf]
+        assert np.array_equal(from_json(to_json(np.array([1.5, np.inf]))), [1.5, np.inf])
 
     def test_reasons_come_back(self):
         reason = dale.Reason(
@@ -237,11 +237,13 @@ class TestValues:
             TrustRegionStep(np.int64(4), 0.1, 1.5, -0.0, 2, (1.0, 2 / 3)),
             (ClosedRegion(1, 0.2, True), ClosedRegion(2, 0.3)), 7,
         )  # fmt: skip
-        again = reason_from(reason_data(reason))
-        assert as_json(reason_data(again)) == as_json(reason_data(reason))
+        again = reason_from_json(reason_to_json(reason))
+        assert dump_json(reason_to_json(again)) == dump_json(reason_to_json(reason))
         assert math.isnan(again.mean)
         assert dataclasses.replace(again, mean=None) == dataclasses.replace(reason, mean=None)
-        assert reason_from(reason_data(dale.Reason(Source.INITIAL_DESIGN))) == dale.Reason(Source.INITIAL_DESIGN)
+        assert reason_from_json(reason_to_json(dale.Reason(Source.INITIAL_DESIGN))) == dale.Reason(
+            Source.INITIAL_DESIGN
+        )
 
     def test_spaces_come_back(self):
         spaces = [
@@ -253,7 +255,7 @@ class TestValues:
             dale.Space.from_pairs([(0, 1), dale.Int(1, 4), dale.Choice(["a", "b", "c"])]),
         ]  # fmt: skip
         for space in spaces:
-            assert space_from(space_data(space)) == space
+            assert space_from_json(space_to_json(space)) == space
 
     def test_a_parameter_of_ones_own_kind(self, tmp_path):
         class Half(dale.Float):
@@ -352,16 +354,16 @@ class TestPlaces:
          ("/homes/x", "ext4"), ("/share/a/b", "cifs")],
     )  # fmt: skip
     def test_the_innermost_mount_counts(self, path, kind):
-        assert place.mounted(place.Path(path), self.MOUNTS) == kind
+        assert location.mount_type(location.Path(path), self.MOUNTS) == kind
 
     def test_a_network_is_warned_of(self, tmp_path, monkeypatch):
         table = tmp_path / "mounts"
         table.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/x {tmp_path} nfs rw 0 0\n")
-        monkeypatch.setattr(place, "MOUNTS", table)
+        monkeypatch.setattr(location, "MOUNT_TABLE", table)
         with pytest.warns(dale.StoreWarning, match="nfs") as caught:
             dale.Optimizer(BOUNDS, store=tmp_path / "run.db").close()
         assert len(caught) == 1
 
     def test_a_local_disk_is_not(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(place, "MOUNTS", tmp_path / "there is none")
+        monkeypatch.setattr(location, "MOUNT_TABLE", tmp_path / "there is none")
         dale.Optimizer(BOUNDS, store=tmp_path / "run.db").close()

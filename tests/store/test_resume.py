@@ -65,8 +65,8 @@ def test_cut_anywhere_it_proposes_what_it_would_have(tmp_path, objective, space)
 def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):
     with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db") as optimizer:
         step(optimizer, valley, 20)
-    n, verified, checksum_of = len(dale.open(tmp_path / "run.db").events), [], sqlite.checksum_of
-    monkeypatch.setattr(sqlite, "checksum_of", lambda row, *rest: verified.append(row[0]) or checksum_of(row, *rest))
+    n, verified, row_checksum = len(dale.open(tmp_path / "run.db").events), [], sqlite.row_checksum
+    monkeypatch.setattr(sqlite, "row_checksum", lambda row, *rest: verified.append(row[0]) or row_checksum(row, *rest))
     again = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
     assert verified == list(range(1, n + 2))  # the last is written: this process has opened the run
     assert same_runs(again.history, optimizer.history)

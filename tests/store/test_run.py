@@ -99,7 +99,7 @@ def test_json_has_everything(store, tmp_path):
     assert whole["problem"]["seed"] == 0
     assert [t["state"] for t in whole["trials"]] == [str(t.state) for t in run.history]
     assert [t["value"] for t in whole["trials"]] == [t.value for t in run.history]
-    assert all(np.array_equal(t["point"], s.unit_x) for t, s in zip(whole["trials"], run.history, strict=True))
+    assert all(np.array_equal(t["unit_x"], s.unit_x) for t, s in zip(whole["trials"], run.history, strict=True))
     assert whole["trials"][8]["error"] == "=HYPERLINK()\nsecond line"
     assert [e["kind"] for e in whole["events"]] == [str(e.kind) for e in run.events]
 

@@ -81,8 +81,8 @@ def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path
     assert (driver.returncode, len(rows)) == (0, REPETITIONS), errors
     before = 0
     for row in rows:
-        assert (row["code"], row["status"]) == (0, 2), errors
-        assert row["message"] == {"SIGINT": "Interrupted", "SIGTERM": "Terminated"}[name]
+        status = {"SIGINT": dale.Status.INTERRUPTED, "SIGTERM": dale.Status.TERMINATED}[name]
+        assert (row["code"], row["status"], row["message"]) == (0, status, status.message), errors
         assert row["fun"] == row["best"]
         assert row["acknowledged"] <= row["told"] == row["nfev"] == row["kept"] >= before
         before = row["kept"]
@@ -137,24 +137,19 @@ def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
 def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkeypatch):
     before = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
-    replay = dale.Optimizer._replay
+    replay = dale.optimizer.replay
 
-    def interrupted(self, events):
+    def interrupted(*arguments):
         signal.raise_signal(signal.SIGINT)
-        replay(self, events)
         monkeypatch.undo()
+        return replay(*arguments)
 
-    monkeypatch.setattr(dale.Optimizer, "_replay", interrupted)
+    monkeypatch.setattr(dale.optimizer, "replay", interrupted)
     try:
         result = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
     finally:
         signal.signal(signal.SIGINT, handler)
-    assert (result.status, result.message, result.nfev, result.fun) == (
-        dale.Status.INTERRUPTED,
-        "Interrupted",
-        4,
-        before.fun,
-    )
+    assert (result.status, result.nfev, result.fun) == (dale.Status.INTERRUPTED, 4, before.fun)
     again = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
     assert same_runs(again.history, without_store(9))
 
@@ -172,7 +167,7 @@ def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, m
         result = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
     finally:
         signal.signal(signal.SIGTERM, handler)
-    assert (result.status, result.message, result.nfev) == (dale.Status.TERMINATED, "Terminated", 4)
+    assert (result.status, result.nfev) == (dale.Status.TERMINATED, 4)
 
 
 def interrupted_at(k, call):

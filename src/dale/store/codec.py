@@ -1,15 +1,15 @@
-"""Any Python object as plain data that JSON can hold, and back as far as this is possible; code is never stored.
+"""Python objects as JSON, and back where possible. Code is never stored.
 
-None, truth values, whole numbers, text and finite floats are themselves: Python writes a float with as many digits as
-give it back to the last bit. Everything else is a mapping with one telling key:
+None, booleans, integers, strings and finite floats are stored as they are; Python writes a float with enough digits to
+restore every bit. Everything else becomes a mapping with one of these keys:
 
     {"float": "nan"}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, value], ...]}  {"array": [...], "dtype": "..."}
     {"object": qualified name, "fields": {...}}     a dataclass
-    {"object": qualified name}                      a function, a class, or an object that does not describe itself
-    {"object": qualified name, "text": "..."}       anything else, as it describes itself
+    {"object": qualified name}                      a function, a class, or an object with Python's default repr
+    {"object": qualified name, "text": "..."}       any other object, with its repr
 
-Objects of the last three kinds do not come back: a ``StandIn`` does, which looks like them. No module is part of a
-name: what is ``__main__`` today is imported tomorrow.
+Objects of the last three kinds cannot be restored; an ``OpaqueValue`` with the same repr takes their place. Names do
+not include the module, because the module that is ``__main__`` in one process is imported by name in another.
 """
 
 from __future__ import annotations
@@ -24,85 +24,83 @@ from typing import Any
 
 import numpy as np
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another one in every process
+MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # part of some reprs; differs in every process
 
 
 @dataclass(frozen=True)
-class StandIn:
-    """In place of an object that no file can hold.
+class OpaqueValue:
+    """Takes the place of an object that cannot be stored.
 
     Attributes:
-        text: What it looked like.
-        number: Its place among the options, so that two that look alike are two.
+        text: The repr of the object.
+        index: Its index among the options of a choice, so that two options with the same repr stay different.
     """
 
     text: str
-    number: int = 0
+    index: int = 0
 
     def __repr__(self) -> str:
         return self.text
 
 
-def as_json(data: Any) -> str:
-    """Data as JSON in ASCII, the same text for the same data."""
+def dump_json(data: Any) -> str:
+    """Write JSON data as ASCII text; the same data always gives the same text."""
     return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def plain(value: Any) -> Any:
-    """An object as plain data."""
+def to_json(value: Any) -> Any:
+    """Encode any object as JSON data."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if type(value) in (list, tuple):
-        return {type(value).__name__: [plain(v) for v in value]}
+        return {type(value).__name__: [to_json(v) for v in value]}
     if type(value) is dict:
-        return {"dict": [[plain(k), plain(v)] for k, v in value.items()]}
+        return {"dict": [[to_json(k), to_json(v)] for k, v in value.items()]}
     if type(value) is np.ndarray and value.dtype.kind in "biufU":
-        return {"array": plain(value.tolist()), "dtype": str(value.dtype)}
+        return {"array": to_json(value.tolist()), "dtype": str(value.dtype)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
+        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
         return {"object": type(value).__qualname__, "fields": fields}
     if hasattr(value, "__qualname__"):
         return {"object": value.__qualname__}
-    if (
-        getattr(type(value), "__repr__", None) is object.__repr__
-    ):  # which says where its class is from, and nothing else
+    if getattr(type(value), "__repr__", None) is object.__repr__:  # shows only the module and the memory address
         return {"object": type(value).__qualname__}
-    return {"object": type(value).__qualname__, "text": ADDRESS.sub("", repr(value))}
+    return {"object": type(value).__qualname__, "text": MEMORY_ADDRESS.sub("", repr(value))}
 
 
-def restored(data: Any, number: int = 0) -> Any:
-    """The object that plain data stand for, or something that looks like it."""
+def from_json(data: Any, index: int = 0) -> Any:
+    """Restore an object from JSON data; an ``OpaqueValue`` with this index where that is impossible."""
     if not isinstance(data, Mapping):
         return data
     if "float" in data:
         return float(data["float"])
     if "list" in data:
-        return [restored(v) for v in data["list"]]
+        return [from_json(v) for v in data["list"]]
     if "tuple" in data:
-        return tuple(restored(v) for v in data["tuple"])
+        return tuple(from_json(v) for v in data["tuple"])
     if "dict" in data:
-        return {restored(k): restored(v) for k, v in data["dict"]}
+        return {from_json(k): from_json(v) for k, v in data["dict"]}
     if "array" in data:
-        return np.array(restored(data["array"]), dtype=data["dtype"])
-    return StandIn(described(data), number)
+        return np.array(from_json(data["array"]), dtype=data["dtype"])
+    return OpaqueValue(describe(data), index)
 
 
-def is_whole(data: Any) -> bool:
-    """Whether the object itself comes back."""
+def is_lossless(data: Any) -> bool:
+    """Whether ``from_json`` restores the object itself."""
     if isinstance(data, Mapping):
-        return "object" not in data and all(is_whole(v) for v in data.values())
-    return not isinstance(data, list) or all(is_whole(v) for v in data)
+        return "object" not in data and all(is_lossless(v) for v in data.values())
+    return not isinstance(data, list) or all(is_lossless(v) for v in data)
 
 
-def described(data: Any) -> str:
-    """Plain data in the words of Python; a mapping without a telling key as it is."""
+def describe(data: Any) -> str:
+    """Format JSON data as the repr of the object that they encode."""
     if not isinstance(data, Mapping) or data.keys() & {"float", "list", "tuple", "dict", "array"}:
-        return repr(restored(data))
+        return repr(from_json(data))
     if "object" not in data:
         return str(dict(data))
     if "fields" in data:
-        return f"{data['object']}({', '.join(f'{k}={described(v)}' for k, v in data['fields'].items())})"
+        return f"{data['object']}({', '.join(f'{k}={describe(v)}' for k, v in data['fields'].items())})"
     return str(data.get("text", data["object"]))

@@ -1,6 +1,7 @@
-"""Trials as plain data, and a run from its events: nothing is thought again, every trial carries why it was chosen.
+"""Events: trials as JSON, and trials from a sequence of events.
 
-An option of a choice is stored as its number, so any object may be one. Numbers come back to the last bit.
+Every trial is stored with the reason for its choice, so that no proposal is computed again. The option of a choice is
+stored as its index, so any object may be an option. Numbers are restored to the last bit.
 """
 
 from __future__ import annotations
@@ -20,130 +21,139 @@ from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.trial import Trial, TrialState
 from dale.space.point import Params
 from dale.space.space import Space
-from dale.store.codec import is_whole, plain, restored
+from dale.store.codec import from_json, is_lossless, to_json
 
 
-class Kind(StrEnum):
-    """What an event of a run is."""
+class EventKind(StrEnum):
+    """What happened."""
 
-    OPEN = "open"  # a process began to work on the run
-    ASK = "ask"  # a trial, to be evaluated
-    ADD = "add"  # a trial that was evaluated elsewhere
-    TELL = "tell"  # its value
-    FAIL = "fail"  # its failure
-    TAKE = "take"  # a trial of a process that is gone, handed out again
+    OPEN = "open"  # a process opened the run
+    ASK = "ask"  # a trial was proposed
+    ADD = "add"  # a trial that was evaluated elsewhere was added
+    TELL = "tell"  # the value of a trial was reported
+    FAIL = "fail"  # the failure of a trial was reported
+    REASSIGN = "reassign"  # the pending trial of a process that has ended was handed to another process
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened in a run; one row of the store.
+    """One event of a run: one row of the store.
 
     Attributes:
-        number: From 1 on, without gaps.
-        session: The number of the process that wrote it, among all that ever opened the store.
-        kind: What it is.
-        trial: Which trial it is about; None if none.
-        time: When, in UTC, as ISO 8601 writes it.
-        content: All else, as plain data.
+        number: 1, 2, 3, ... without gaps.
+        session: Number of the session that wrote it; each process that opens the store begins one.
+        kind: What happened.
+        trial: Id of the trial concerned; None for ``OPEN``.
+        time: UTC time in ISO 8601 format.
+        content: Everything else, as JSON data.
     """
 
     number: int
     session: int
-    kind: Kind
+    kind: EventKind
     trial: int | None
     time: str
     content: Mapping[str, Any]
 
 
-def content_of(kind: Kind, trial: Trial, space: Space) -> dict[str, Any]:
-    """What an event says about a trial."""
-    if kind is Kind.TAKE:
+def event_content(kind: EventKind, trial: Trial, space: Space) -> dict[str, Any]:
+    """The content of an event about a trial."""
+    if kind is EventKind.REASSIGN:
         return {}
-    if kind is Kind.FAIL:
+    if kind is EventKind.FAIL:
         return {"error": trial.error, "retry": trial.retry}
     outcome = {"value": trial.value, "noise": trial.noise, "constraints": list(trial.constraints)}
-    if kind is Kind.TELL:
+    if kind is EventKind.TELL:
         return outcome
-    chosen = {
-        "params": params_data(trial.params, space),
-        "point": trial.unit_x.tolist(),
-        "reason": reason_data(trial.reason),
+    proposed = {
+        "params": params_to_json(trial.params, space),
+        "unit_x": trial.unit_x.tolist(),
+        "reason": reason_to_json(trial.reason),
         "allowed": trial.allowed,
     }
-    return chosen if kind is Kind.ASK else {**chosen, "state": str(trial.state), "error": trial.error, **outcome}
-
-
-def replayed(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
-    """What has become of a trial by an event; None where nothing has."""
-    content = event.content
-    if event.kind in (Kind.OPEN, Kind.TAKE):
-        return None
-    if event.kind in (Kind.ASK, Kind.ADD):
-        return _new_trial(len(trials), content, space)
-    before = trials[_number_of(event)]
-    if event.kind is Kind.FAIL:
-        return dataclasses.replace(before, state=TrialState.FAILED, error=content["error"], retry=content["retry"])
-    return dataclasses.replace(before, state=TrialState.COMPLETE, error=None, retry=False, **_outcome(content))
+    if kind is EventKind.ASK:
+        return proposed
+    return {**proposed, "state": str(trial.state), "error": trial.error, **outcome}
 
 
 def replay(history: History, events: Iterable[Event], space: Space) -> History:
     """The history after some more events."""
     trials, changed = list(history.trials), {}
     for event in events:
-        trial = replayed(event, trials, space)
+        trial = _apply(event, trials, space)
         if trial is not None:
             trials[trial.id : trial.id + 1] = [trial]
             changed[trial.id] = trial
     return history.with_trials(changed[number] for number in sorted(changed))
 
 
-def params_data(params: Params, space: Space) -> dict[str, Any]:
-    """A point of the user's as plain data, by name."""
+def _apply(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
+    """The trial that an event adds to the trials or changes; None if it does neither."""
+    content = event.content
+    if event.kind in (EventKind.OPEN, EventKind.REASSIGN) or event.trial is None:
+        return None
+    if event.kind in (EventKind.ASK, EventKind.ADD):
+        return _new_trial(len(trials), content, space)
+    before = trials[event.trial]
+    if event.kind is EventKind.FAIL:
+        return dataclasses.replace(before, state=TrialState.FAILED, error=content["error"], retry=content["retry"])
+    return dataclasses.replace(before, state=TrialState.COMPLETE, error=None, retry=False, **_outcome(content))
+
+
+def params_to_json(params: Params, space: Space) -> dict[str, Any]:
+    """A point as JSON data, by name."""
     named = params if isinstance(params, Mapping) else dict(zip(space.names, params, strict=True))
-    return {name: plain(space.parameters[name].to_json(value)) for name, value in named.items()}
+    return {name: to_json(space.parameters[name].to_json(value)) for name, value in named.items()}
 
 
-def params_from(data: Mapping[str, Any], point: np.ndarray, space: Space) -> Params:
-    """The point that data stand for; a value that no file can hold is the one that its place in the cube stands for."""
+def params_from_json(data: Mapping[str, Any], unit_x: np.ndarray, space: Space) -> Params:
+    """A point from JSON data; a value that cannot be stored is decoded from the unit cube instead."""
     values: dict[str, Any] = {}
     for name in space.names:
         if name not in data:
             continue
         parameter, value = space.parameters[name], data[name]
-        if is_whole(value):
-            values[name] = parameter.from_json(restored(value))
+        if is_lossless(value):
+            values[name] = parameter.from_json(from_json(value))
         else:
-            decoded = space.decode(point)
+            decoded = space.decode(unit_x)
             values[name] = decoded[name] if isinstance(decoded, Mapping) else decoded[space.names.index(name)]
     return space.as_params(values)
 
 
-def reason_data(reason: Reason) -> dict[str, Any]:
-    """A reason as plain data: what it has to say."""
-    said = {f.name: getattr(reason, f.name) for f in dataclasses.fields(Reason) if f.name != "source"}
-    defaults = {f.name: f.default for f in dataclasses.fields(Reason)}
-    return {"source": str(reason.source)} | {k: _data(v) for k, v in said.items() if v != defaults[k]}
+def reason_to_json(reason: Reason) -> dict[str, Any]:
+    """A reason as JSON data, without the fields that have their default value."""
+    values = {f: getattr(reason, f.name) for f in dataclasses.fields(Reason) if f.name != "source"}
+    changed = {f.name: _fields_to_json(value) for f, value in values.items() if value != f.default}
+    return {"source": str(reason.source), **changed}
 
 
-def reason_from(data: Mapping[str, Any]) -> Reason:
-    """The reason that data stand for."""
-    said = {key: _numbers(value) for key, value in data.items() if key not in ("source", "step", "closed_regions")}
+def reason_from_json(data: Mapping[str, Any]) -> Reason:
+    """A reason from JSON data."""
+    values = _known_fields(Reason, data)
+    values["source"] = Source(data["source"])
     if "step" in data:
-        said["step"] = TrustRegionStep(**_numbers(data["step"]))
+        values["step"] = TrustRegionStep(**_known_fields(TrustRegionStep, data["step"]))
     if "closed_regions" in data:
-        said["closed_regions"] = tuple(ClosedRegion(**_numbers(region)) for region in data["closed_regions"])
-    return Reason(Source(data["source"]), **said)
+        regions = data["closed_regions"]
+        values["closed_regions"] = tuple(ClosedRegion(**_known_fields(ClosedRegion, region)) for region in regions)
+    return Reason(**values)
+
+
+def _known_fields(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a dataclass has; a newer version of dale may have stored more."""
+    return {f.name: _numbers(data[f.name]) for f in dataclasses.fields(kind) if f.name in data}
 
 
 def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
-    point = frozen(content["point"])
-    params = params_from(content["params"], point, space)
+    unit_x = frozen(content["unit_x"])
+    params = params_from_json(content["params"], unit_x, space)
     return Trial(
         number,
         params,
         space.as_array(params),
-        point,
-        reason_from(content["reason"]),
+        unit_x,
+        reason_from_json(content["reason"]),
         state=TrialState(content.get("state", TrialState.PENDING)),
         error=content.get("error"),
         allowed=content["allowed"],
@@ -155,28 +165,22 @@ def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"value": content["value"], "noise": content["noise"], "constraints": tuple(content["constraints"])}
 
 
-def _number_of(event: Event) -> int:
-    return -1 if event.trial is None else event.trial
-
-
-def _data(value: Any) -> Any:
-    """Numbers in proper types, one that is not finite as text; tuples as lists, dataclasses as mappings."""
+def _fields_to_json(value: Any) -> Any:
+    """Numbers as Python numbers, infinity and NaN as text, tuples as lists, dataclasses as mappings."""
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, tuple):
-        return [_data(v) for v in value]
+        return [_fields_to_json(v) for v in value]
     if dataclasses.is_dataclass(value):
-        return {f.name: _data(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: _fields_to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     number = float(value)
     return number if math.isfinite(number) else repr(number)
 
 
 def _numbers(data: Any) -> Any:
-    """What ``_data`` was given, mappings as such."""
+    """Numbers from ``_fields_to_json``, lists as tuples; anything else as it is."""
     if isinstance(data, list):
-        return tuple(_numbers(v) for v in data)
-    if isinstance(data, Mapping):
-        return {key: _numbers(value) for key, value in data.items()}
-    return float(data) if isinstance(data, str) else data
+        return tuple(map(_numbers, data))
+    return float(data) if isinstance(data, str) and data in ("inf", "-inf", "nan") else data

@@ -1,4 +1,4 @@
-"""Where a store is, and whether SQLite can be trusted with a file there, as far as this can be told."""
+"""The path of a store, and the type of the file system that it is on."""
 
 from __future__ import annotations
 
@@ -8,53 +8,54 @@ from typing import Any
 
 from dale.errors import StoreError
 
-MOUNTS = Path("/proc/mounts")  # Linux; elsewhere only the path itself tells
-NETWORK = {
+MOUNT_TABLE = Path("/proc/mounts")  # Linux only
+NETWORK_TYPES = {
     "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "panfs", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf",
 }  # fmt: skip
 
 
-def checked_path(path: Any) -> Path:
-    """Where a store is, links followed."""
+def resolve_path(path: Any) -> Path:
+    """Check the path of a store and follow links."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
+        raise TypeError(f'store: expected the path of a file, such as "run.db", or None, got {path!r}')
     text = os.fspath(path)
     if not isinstance(text, str) or not text or "://" in text or text == ":memory:":
-        raise ValueError(f'store must be the path of a file, such as "run.db", or None, got {path!r}')
-    where = Path(text).resolve()
-    if where.is_dir():
-        raise StoreError(f"{where} is a folder; give the path of a file in it, which need not be there")
-    return where
+        raise ValueError(f'store: expected the path of a file, such as "run.db", or None, got {path!r}')
+    resolved = Path(text).resolve()
+    if resolved.is_dir():
+        raise StoreError(f"{resolved} is a directory; expected the path of a file, which need not exist yet")
+    return resolved
 
 
-def doubtful(path: Path) -> str | None:
-    """The kind of the file system that a file is on, where locks and shared memory may not work; else None."""
+def network_file_system(path: Path) -> str | None:
+    """The type of the network file system that a path is on, where SQLite's locks may not work; None if it is local."""
     if str(path).startswith("\\\\"):
         return "a network drive"
     try:
-        mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = MOUNT_TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
-    kind = mounted(path, mounts)
-    return kind if kind in NETWORK or kind.startswith("fuse.") else None
+    kind = mount_type(path, mounts)
+    return kind if kind in NETWORK_TYPES or kind.startswith("fuse.") else None
 
 
-def mounted(path: Path, mounts: str) -> str:
-    """The kind of the file system that a path is on, by a table of mounts as Linux writes it; empty if unknown."""
-    found, kind = -1, ""
+def mount_type(path: Path, mounts: str) -> str:
+    """The type of the file system that a path is on, from a mount table of Linux; empty if unknown."""
+    depth, kind = -1, ""
     for line in mounts.splitlines():
-        parts = line.split()
-        if len(parts) < 3:
+        columns = line.split()
+        if len(columns) < 3:
             continue
-        where = Path(_unescaped(parts[1]))
-        if (path == where or where in path.parents) and len(where.parts) >= found:  # of equals, the last is on top
-            found, kind = len(where.parts), parts[2]
+        mount_point = Path(_unescape(columns[1]))
+        is_above = path == mount_point or mount_point in path.parents
+        if is_above and len(mount_point.parts) >= depth:  # of several mounts on one directory, the last is visible
+            depth, kind = len(mount_point.parts), columns[2]
     return kind
 
 
-def _unescaped(text: str) -> str:
-    """A path of the table: space, tab, newline and backslash are written as octal numbers."""
-    for code, sign in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, sign)
+def _unescape(text: str) -> str:
+    """Restore space, tab, newline and backslash, which the mount table writes as octal numbers."""
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, character)
     return text

@@ -1,13 +1,14 @@
-"""What a run is about, as plain data: the space, the seed, the method, the noise and the constraints.
+"""The problem of a run as JSON: space, seed, method, noise, constraints and objective.
 
-A store belongs to one problem. Callables cannot be stored: of a constraint its qualified name is kept, so a function
-that was edited and kept its name is not noticed, and neither is another objective, unless it is a command: its words
-are kept, to be compared and shown, and never to be run.
+A store belongs to one problem. Code is not stored: a constraint is stored by its qualified name, so an edit of the
+function goes unnoticed, and so does another objective. The arguments of a command are stored, but only to compare and
+show them; nothing from a store is ever executed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from scipy.optimize import LinearConstraint, NonlinearConstraint
@@ -16,13 +17,14 @@ from dale.errors import StoreError
 from dale.methods.base import Method
 from dale.space.parameter import PARAMETER_TYPES, Parameter
 from dale.space.space import Space
-from dale.store.codec import as_json, described, is_whole, plain, restored
+from dale.store.codec import describe, dump_json, from_json, is_lossless, to_json
 
-MOST_SHOWN = 5  # differences that an error lists
-NOT_THERE = object()
+MAX_SHOWN = 5  # differences listed in an error
+MAX_SHOWN_CHARACTERS = 200  # of one value
+ABSENT = object()
 
 
-def problem_of(
+def problem_to_json(
     space: Space,
     seed: int | None,
     method: Method,
@@ -30,60 +32,68 @@ def problem_of(
     constraints: Any,
     objective: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A problem as plain data; a seed of None is one that is yet to be taken, an objective of None is not told."""
-    told = {} if objective is None else {"objective": dict(objective)}
+    """A problem as JSON data.
+
+    Args:
+        space: The space.
+        seed: None if it is not chosen yet.
+        method: Stored as its name, revision and changed settings.
+        noise: None for ``"auto"``.
+        constraints: On the inputs, as given by the user.
+        objective: JSON data that describe it; None if unknown.
+    """
     return {
-        "space": space_data(space),
+        "space": space_to_json(space),
         "seed": seed,
         "method": {
             "name": method.name,
             "revision": method.revision,
-            "settings": _settings(method.changed_settings()),
+            "settings": _settings_to_json(method.changed_settings()),
         },
         "noise": "auto" if noise is None else noise,
-        "constraints": [_constraint(c) for c in _each(constraints)],
-        **told,
+        "constraints": [_constraint_to_json(c) for c in _as_sequence(constraints)],
+        **({} if objective is None else {"objective": dict(objective)}),
     }
 
 
 def differences(stored: Any, given: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Describe what differs between the problem of a store and another one.
+    """Describe the differences between a stored problem and the given one.
 
-    The order of the parameters does not count. Neither does a key of the store that this version does not write, nor
-    an objective or a seed that only one of them has.
+    These do not count: the order of the parameters, keys of the format that this version does not know, and a seed or
+    an objective that is missing on one side.
     """
     if isinstance(stored, Mapping) and isinstance(given, Mapping):
-        if not _has_names(path):
-            for key in ("object", "kind", "type", "name"):  # the rest of two different things differs anyway
+        if not _has_user_keys(path):
+            for key in ("object", "kind", "type", "name"):  # if these differ, the rest differs anyway
                 one, other = stored.get(key), given.get(key)
                 if one != other:
-                    yield f"{'.'.join(path)} is {_named(one)} in the store and {_named(other)} here"
+                    yield f"{'.'.join(path)} is {_show_name(one)} in the store and {_show_name(other)} here"
                     return
-        for key in [*given, *(k for k in stored if k not in given and not _is_schema(path))]:
+        for key in [*given, *(k for k in stored if k not in given and not _has_format_keys(path))]:
             if path or key not in ("seed", "objective") or (stored.get(key) is not None and given[key] is not None):
-                yield from differences(stored.get(key, NOT_THERE), given.get(key, NOT_THERE), (*path, key))
-    elif stored is NOT_THERE or given is NOT_THERE or as_json(stored) != as_json(given):
-        yield f"{'.'.join(path)} is {_said(stored)} in the store and {_said(given)} here"
+                yield from differences(stored.get(key, ABSENT), given.get(key, ABSENT), (*path, key))
+    elif stored is ABSENT or given is ABSENT or dump_json(stored) != dump_json(given):
+        yield f"{'.'.join(path)} is {_show(stored)} in the store and {_show(given)} here"
 
 
-def _has_names(path: tuple[str, ...]) -> bool:
-    """Whether the keys of the mapping at this place of a problem are names that a user has chosen."""
+def _has_user_keys(path: tuple[str, ...]) -> bool:
+    """Whether the keys of the mapping at this path are names chosen by the user."""
     return path in (("space", "parameters"), ("space", "conditions")) or path[:1] == ("objective",)
 
 
-def _is_schema(path: tuple[str, ...]) -> bool:
-    """Whether the keys of the mapping at this place are the format's own: more of them may come."""
+def _has_format_keys(path: tuple[str, ...]) -> bool:
+    """Whether the keys of the mapping at this path are those of the format, to which newer versions may add."""
     return path in ((), ("space",), ("method",)) or (path[:2] == ("space", "parameters") and len(path) == 3)
 
 
-def space_data(space: Space) -> dict[str, Any]:
-    """A space as plain data."""
+def space_to_json(space: Space) -> dict[str, Any]:
+    """A space as JSON data."""
     return {
         "named": space.named,
-        "parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()},
+        "parameters": {name: _parameter_to_json(parameter) for name, parameter in space.parameters.items()},
         "conditions": {
             name: [
-                [parent, [_condition_value(space.parameters[parent], value) for value in permitted.options]]
+                [parent, [_condition_value_to_json(space.parameters[parent], value) for value in permitted.options]]
                 for parent, permitted in sorted(required.items())
             ]
             for name, required in sorted(space.conditions.items())
@@ -91,9 +101,9 @@ def space_data(space: Space) -> dict[str, Any]:
     }
 
 
-def space_from(data: Mapping[str, Any]) -> Space:
-    """The space that data stand for; options that no file can hold are stand-ins."""
-    parameters = {name: _parameter_from(name, p) for name, p in data["parameters"].items()}
+def space_from_json(data: Mapping[str, Any]) -> Space:
+    """A space from JSON data; options that cannot be restored become an ``OpaqueValue``."""
+    parameters = {name: _parameter_from_json(name, p) for name, p in data["parameters"].items()}
     if not data["named"]:
         return Space.from_pairs(list(parameters.values()))
     conditions = data["conditions"]
@@ -104,83 +114,85 @@ def space_from(data: Mapping[str, Any]) -> Space:
     return Space(written)
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter_to_json(parameter: Parameter) -> dict[str, Any]:
     kind = type(parameter).__name__
     if PARAMETER_TYPES.get(kind) is not type(parameter):
-        return {"kind": plain(parameter)}
-    return {"kind": kind, **{name: _setting(value) for name, value in parameter.settings.items()}}
+        return {"kind": to_json(parameter)}
+    return {"kind": kind, **{name: _setting_to_json(value) for name, value in parameter.settings.items()}}
 
 
-def _setting(value: Any) -> Any:
-    return [plain(v) for v in value] if isinstance(value, list | tuple) else plain(value)
+def _setting_to_json(value: Any) -> Any:
+    return [to_json(v) for v in value] if isinstance(value, list | tuple) else to_json(value)
 
 
-def _parameter_from(name: str, data: Mapping[str, Any]) -> Parameter:
+def _parameter_from_json(name: str, data: Mapping[str, Any]) -> Parameter:
     kind = data["kind"]
     if not isinstance(kind, str) or kind not in PARAMETER_TYPES:
         raise StoreError(
-            f"parameter {name!r} has a type that is not registered, {described(kind)}; import the module that defines "
+            f"parameter {name!r} has a type that is not registered, {describe(kind)}; import the module that defines "
             "it, or open the run with its space: dale.open(path, space)"
         )
-    settings = {key: _setting_from(value) for key, value in data.items() if key != "kind"}
-    parameter: Parameter = PARAMETER_TYPES[kind](**settings)
+    known = signature(PARAMETER_TYPES[kind]).parameters
+    parameter: Parameter = PARAMETER_TYPES[kind](**{k: _setting_from_json(v) for k, v in data.items() if k in known})
     return parameter
 
 
-def _setting_from(data: Any) -> Any:
-    return [restored(v, k) for k, v in enumerate(data)] if isinstance(data, list) else restored(data)
+def _setting_from_json(data: Any) -> Any:
+    return [from_json(v, k) for k, v in enumerate(data)] if isinstance(data, list) else from_json(data)
 
 
-def _condition_value(parent: Parameter, value: Any) -> Any:
+def _condition_value_to_json(parent: Parameter, value: Any) -> Any:
     """A value of a parent: the value itself if JSON can hold it, else what the parent stores for it."""
-    data = plain(value)
-    return data if is_whole(data) else {"json": plain(parent.to_json(value))}
+    data = to_json(value)
+    return data if is_lossless(data) else {"json": to_json(parent.to_json(value))}
 
 
-def _conditional(parameter: Any, required: Sequence[Any], parameters: Mapping[str, Parameter]) -> Any:
-    """A conditional parameter; the values of its parents are the same objects as the values of the parents."""
-    return parameter.when({p: [_condition_value_from(parameters[p], v) for v in values] for p, values in required})
+def _conditional(parameter: Any, conditions: Sequence[Any], parameters: Mapping[str, Parameter]) -> Any:
+    """A conditional parameter, whose conditions hold the same objects as the options of its parents."""
+    return parameter.when(
+        {p: [_condition_value_from_json(parameters[p], v) for v in values] for p, values in conditions}
+    )
 
 
-def _condition_value_from(parent: Parameter, data: Any) -> Any:
+def _condition_value_from_json(parent: Parameter, data: Any) -> Any:
     if isinstance(data, Mapping) and "json" in data:
-        return parent.from_json(restored(data["json"]))
-    return restored(data)
+        return parent.from_json(from_json(data["json"]))
+    return from_json(data)
 
 
-def _settings(value: Any) -> Any:
-    """Settings of a method as plain data; mappings, of nested settings, stay mappings."""
-    return {key: _settings(v) for key, v in value.items()} if isinstance(value, Mapping) else plain(value)
+def _settings_to_json(value: Any) -> Any:
+    """Settings of a method as JSON data; nested settings stay mappings."""
+    return {key: _settings_to_json(v) for key, v in value.items()} if isinstance(value, Mapping) else to_json(value)
 
 
-def _each(constraints: Any) -> Sequence[Any]:
+def _as_sequence(constraints: Any) -> Sequence[Any]:
     if constraints is None:
         return []
     return constraints if isinstance(constraints, Sequence) else [constraints]
 
 
-def _constraint(constraint: Any) -> Any:
+def _constraint_to_json(constraint: Any) -> Any:
     if isinstance(constraint, LinearConstraint):
         A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else constraint.A
-        return {"kind": "LinearConstraint", "A": plain(A), "lb": plain(constraint.lb), "ub": plain(constraint.ub)}
+        return {"kind": "LinearConstraint", "A": to_json(A), "lb": to_json(constraint.lb), "ub": to_json(constraint.ub)}
     if isinstance(constraint, NonlinearConstraint):
-        kind, fun = "NonlinearConstraint", plain(constraint.fun)
-        return {"kind": kind, "fun": fun, "lb": plain(constraint.lb), "ub": plain(constraint.ub)}
-    return plain(constraint)
+        kind, fun = "NonlinearConstraint", to_json(constraint.fun)
+        return {"kind": kind, "fun": fun, "lb": to_json(constraint.lb), "ub": to_json(constraint.ub)}
+    return to_json(constraint)
 
 
-def _named(data: Any) -> str:
-    return data if isinstance(data, str) else _said(data)
+def _show_name(data: Any) -> str:
+    return data if isinstance(data, str) else _show(data)
 
 
-def _said(data: Any) -> str:
-    """Data as an error shows them."""
-    if data is NOT_THERE:
+def _show(data: Any) -> str:
+    """JSON data as shown in an error."""
+    if data is ABSENT:
         return "absent"
     if isinstance(data, list):
-        return f"[{', '.join(map(_said, data))}]"
+        return f"[{', '.join(map(_show, data))}]"
     if isinstance(data, Mapping) and "kind" in data:
-        inner = ", ".join(f"{k}={_said(v)}" for k, v in data.items() if k != "kind")
-        return f"{data['kind'] if isinstance(data['kind'], str) else _said(data['kind'])}({inner})"
-    text = described(data)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+        fields = ", ".join(f"{k}={_show(v)}" for k, v in data.items() if k != "kind")
+        return f"{_show_name(data['kind'])}({fields})"
+    text = describe(data)
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."

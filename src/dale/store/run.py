@@ -1,4 +1,4 @@
-"""A run on disk, to look at: ``dale.open("run.db")``. Nothing is written to it, and no code is read from it."""
+"""Inspect a run on disk: ``dale.open("run.db")``. The file is not written to, and no code from it is executed."""
 
 from __future__ import annotations
 
@@ -18,43 +18,61 @@ from dale.history.trial import Trial, TrialState
 from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
-from dale.store.events import Event, Kind, params_data, reason_data, replay
-from dale.store.location import checked_path
-from dale.store.problem import MOST_SHOWN, differences, space_data, space_from
+from dale.store.events import Event, EventKind, params_to_json, reason_to_json, replay
+from dale.store.location import resolve_path
+from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json
 from dale.store.store import read
 
-COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")  # of a CSV file, as well
+CSV_COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")
 
 
 def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
-    """Open a run that a store keeps, as it is now, to look at.
+    """Open a stored run for inspection, as it is now; it may still be in progress.
 
     Args:
-        path: What was given as ``store=``.
-        space: The run's own space, where it has options or parameters that no file can hold: then they are the objects
-            themselves, and not something that looks like them.
+        path: The path that was passed as ``store=``.
+        space: The space of the run. It is needed only if options or parameters cannot be stored: an option that is a
+            function, for example, is otherwise replaced by an object with the same repr.
+
+    Examples:
+        >>> import dale, tempfile
+        >>> path = tempfile.mkdtemp() + "/run.db"
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=4, seed=0, store=path)
+        >>> run = dale.open(path)
+        >>> len(run.history), run.best_value == result.fun
+        (4, True)
     """
-    where = checked_path(path)
-    if not where.is_file():
-        raise StoreError(f"there is no file {where}; wanted what was given as store= to minimize or Optimizer")
-    problem, events, _ = read(where)
+    resolved = resolve_path(path)
+    if not resolved.is_file():
+        raise StoreError(f"{resolved} does not exist; expected the path that was passed as store=")
+    problem, events, _ = read(resolved)
     if space is not None:
-        found = list(differences(problem["space"], space_data(as_space(space)), ("space",)))
+        found = list(differences(problem["space"], space_to_json(as_space(space)), ("space",)))
         if found:
-            raise StoreError(f"{where} holds another problem: {'; '.join(found[:MOST_SHOWN])}; give its own space")
-    return Run(where, problem, events, space_from(problem["space"]) if space is None else as_space(space))
+            raise StoreError(f"{resolved} holds another problem: {'; '.join(found[:MAX_SHOWN])}; pass its own space")
+    return Run(resolved, problem, events, space_from_json(problem["space"]) if space is None else as_space(space))
 
 
 class Run:
-    """A run as it was when it was opened.
+    """A stored run, as it was when it was opened.
 
     Attributes:
-        path: Of its file.
-        space: That it searches.
-        problem: All that it is about, as plain data: space, seed, method, noise, constraints.
-        events: All that has happened, in order, with times and processes.
-        seed: Its seed.
-        noise: Standard deviation of the errors in the values as it was given, or ``"auto"``.
+        path: The file.
+        space: The space of the run.
+        problem: The problem as JSON data: space, seed, method, noise, constraints; the objective if it is a command.
+        events: All events in order, with times and sessions.
+        seed: The seed of the run.
+        noise: Standard deviation of the noise as given, or ``"auto"``.
+        snapshot: Everything derived from the trials.
+
+    Examples:
+        >>> import dale, tempfile
+        >>> directory = tempfile.mkdtemp()
+        >>> _ = dale.minimize(lambda x: x[0] ** 2, [(-2, 2)], budget=3, seed=0, store=directory + "/run.db")
+        >>> run = dale.open(directory + "/run.db")
+        >>> [trial.id for trial in run.history]
+        [0, 1, 2]
+        >>> run.to_csv(directory + "/run.csv")
     """
 
     def __init__(self, path: Path, problem: Mapping[str, Any], events: Sequence[Event], space: Space) -> None:
@@ -73,7 +91,7 @@ class Run:
 
     @property
     def history(self) -> tuple[Trial, ...]:
-        """Every trial, in the order of the asks."""
+        """All trials, in the order in which they were asked."""
         return self.snapshot.history.trials
 
     @property
@@ -94,40 +112,40 @@ class Run:
         return self.snapshot.history.n_evaluated
 
     def result(self) -> Result:
-        """As ``Optimizer.result``; constraints on the inputs, which are code, are known at the trials alone."""
+        """As ``Optimizer.result``; input constraints, which are code, are known only at the trials."""
         with one_blas_thread():
             return Result.of(self.snapshot, self.seed)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the trials that were told or failed as a table that ``Optimizer.add_all`` and spreadsheets read.
+        """Write all complete and failed trials to a CSV file that ``Optimizer.add_all`` and spreadsheets can read.
 
-        A column for each parameter and one for the value, which is empty where the trial failed; then constraints,
-        noise, reason, error, times (UTC) and the process that ended it. Where a parameter has the name of one of these,
-        that column's name gets an underscore. Text that a spreadsheet would take for a formula gets an apostrophe, and
-        what is no character (of a file name in an error, say) is written as its code.
-        What is pending, or was failed by the machine, says nothing about the objective and is left out.
+        The columns are the parameters, the value (empty if the trial failed), the constraints, the noise, the reason,
+        the error, the times (UTC), and the process that reported the trial. A column gets an underscore if a parameter
+        has the same name. Text that a spreadsheet would read as a formula gets an apostrophe. Characters that UTF-8
+        cannot encode are written as escape codes. Pending trials and transient failures are left out, because they say
+        nothing about the objective.
         """
         names = list(self.space.names)
         k = max((len(t.constraints) for t in self.history), default=0)
-        more = ["id", "value", *(f"constraint{i}" for i in range(k)), *COLUMNS]
-        heading = [*names, *(_free(name, names) for name in more)]
+        more = ["id", "value", *(f"constraint{i}" for i in range(k)), *CSV_COLUMNS]
+        header = [*names, *(_unique(name, names) for name in more)]
         with self._target(path).open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
             writer = csv.writer(file)
-            writer.writerow(map(safe_cell, heading))
+            writer.writerow(map(safe_cell, header))
             for trial, times in zip(self.history, self.times(), strict=True):
                 if trial.state is not TrialState.PENDING and not trial.retry:
                     writer.writerow(self._row(trial, times, k))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write all of the run: the problem, every trial and every event. Numbers are exact; inf and nan are text.
+        """Write the whole run to a JSON file: the problem, all trials and all events.
 
-        In ``params`` an option stands as its number among the options of its parameter.
+        Numbers are exact; infinity and NaN are text. In ``params``, the option of a choice is given by its index.
         """
         trials = [
             {
                 "id": t.id,
-                "params": params_data(t.params, self.space),
-                "point": t.unit_x.tolist(),
+                "params": params_to_json(t.params, self.space),
+                "unit_x": t.unit_x.tolist(),
                 "state": str(t.state),
                 "value": t.value,
                 "noise": t.noise,
@@ -135,14 +153,14 @@ class Run:
                 "error": t.error,
                 "retry": t.retry,
                 "allowed": t.allowed,
-                "reason": reason_data(t.reason),
+                "reason": reason_to_json(t.reason),
                 **times,
             }
             for t, times in zip(self.history, self.times(), strict=True)
         ]
         events = [{**vars(event), "kind": str(event.kind)} for event in self.events]
-        whole = {"problem": self.problem, "trials": trials, "events": events}
-        text = json.dumps(whole, ensure_ascii=True, allow_nan=False, indent=1)
+        data = {"problem": self.problem, "trials": trials, "events": events}
+        text = json.dumps(data, ensure_ascii=True, allow_nan=False, indent=1)
         self._target(path).write_text(text + "\n", encoding="utf-8")
 
     def _row(self, trial: Trial, times: Mapping[str, Any], k: int) -> Iterator[str]:
@@ -156,30 +174,30 @@ class Run:
             yield "" if value is None else safe_cell(value)
 
     def times(self) -> list[dict[str, Any]]:
-        """For each trial when it was ``asked`` and ``ended`` (UTC), and the ``host`` and ``pid`` of who did."""
+        """For each trial, when it was ``asked`` and ``ended`` (UTC), and on which ``host`` and ``pid``."""
         workers: dict[int, Mapping[str, Any]] = {}
         times: list[dict[str, Any]] = []
         for event in self.events:
-            if event.kind is Kind.OPEN:
+            if event.kind is EventKind.OPEN:
                 workers[event.session] = event.content
             if event.trial is None:
                 continue
-            if event.kind in (Kind.ASK, Kind.ADD):
+            if event.kind in (EventKind.ASK, EventKind.ADD):
                 times.append({"asked": event.time, "ended": None})
-            who = workers[event.session]
-            times[event.trial] |= {"host": who["host"], "pid": who["pid"]}
-            if event.kind in (Kind.ADD, Kind.TELL, Kind.FAIL):
+            worker = workers[event.session]
+            times[event.trial] |= {"host": worker["host"], "pid": worker["pid"]}
+            if event.kind in (EventKind.ADD, EventKind.TELL, EventKind.FAIL):
                 times[event.trial]["ended"] = event.time
         return times
 
     def _target(self, path: str | os.PathLike[str]) -> Path:
         target = Path(path)
         if target.resolve() == self.path:
-            raise ValueError(f"{target} is the run itself; give another name to write to")
+            raise ValueError(f"expected a path other than that of the run itself, got {target}")
         return target
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
+def _unique(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name

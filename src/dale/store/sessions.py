@@ -1,11 +1,11 @@
-"""Which of the processes that opened a store are alive, told by locks of the operating system.
+"""Sessions: which of the processes that opened a store are still alive.
 
-Each optimizer on a store is a session with a number, and holds a lock on the byte of that number in a file beside the
-store. However a process ends, its locks go with it; host names and process ids, which containers give out again, are
-never asked. Locks of POSIX belong to the process, not to its children: an evaluation that outlives its parent does
-not keep the parent alive.
+Each optimizer with a store is a session with a number. It holds a lock on the byte of that number in a file beside the
+store. The operating system releases the lock when the process ends, however it ends. Host names and process ids are not
+used, because containers reuse them. POSIX locks are not inherited by child processes, so an evaluation that outlives
+its parent does not keep the parent's session alive.
 
-All of this is called with the store's write lock held, so by one process at a time.
+All methods must be called with the store's write lock held, so only one process at a time is here.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if sys.platform == "win32":
         os.lseek(fd, byte, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 
-    def _alone(fd: int) -> bool:
-        return True  # a file that another process has open cannot be deleted
+    def _lock_all(fd: int) -> bool:
+        return True  # Windows does not delete a file that another process has open
 
 else:
     import fcntl
@@ -47,7 +47,7 @@ else:
     def _unlock(fd: int, byte: int) -> None:
         fcntl.lockf(fd, fcntl.LOCK_UN, 1, byte)
 
-    def _alone(fd: int) -> bool:
+    def _lock_all(fd: int) -> bool:
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
@@ -56,10 +56,10 @@ else:
 
 
 class Sessions:
-    """The sessions of one store in this process: one open file for all, since closing another would drop the locks.
+    """The sessions of this process on one store. They share one open file: closing a second one would drop the locks.
 
     Args:
-        path: Of the file with the locks.
+        path: The lock file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +68,7 @@ class Sessions:
         self._fd: int | None = None
 
     def begin(self, session: int) -> bool:
-        """Begin to be alive under a number; False where it is another's, of a store that was deleted under it."""
+        """Lock a session number. False if it is taken, by a process whose store was deleted and created anew."""
         if self._fd is None:
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         if session in self.own or not _lock(self._fd, session):
@@ -76,8 +76,8 @@ class Sessions:
         self.own.add(session)
         return True
 
-    def end(self, session: int, *, tidy: bool) -> None:
-        """Be gone; the last one removes the file, if it may ``tidy`` up: no other process can begin meanwhile."""
+    def end(self, session: int, *, remove_file: bool) -> None:
+        """Unlock a session number. With ``remove_file``, the last session of all processes deletes the lock file."""
         if self._fd is None or session not in self.own:
             return
         self.own.discard(session)
@@ -85,19 +85,19 @@ class Sessions:
         if self.own:
             return
         fd, self._fd = self._fd, None
-        alone = tidy and _alone(fd)
-        if alone and sys.platform != "win32":
+        is_last = remove_file and _lock_all(fd)
+        if is_last and sys.platform != "win32":
             self._remove()
         os.close(fd)
-        if alone and sys.platform == "win32":
+        if is_last and sys.platform == "win32":
             self._remove()
 
     def _remove(self) -> None:
-        with contextlib.suppress(OSError):  # in a folder that may not be written to any more it stays, and does no harm
+        with contextlib.suppress(OSError):  # the directory may be read-only by now; a leftover lock file is harmless
             self.path.unlink(missing_ok=True)
 
     def alive(self, session: int) -> bool:
-        """Whether a session is, in this process or in another."""
+        """Whether a session is alive, in this process or in another."""
         if session in self.own:
             return True
         if self._fd is None or not _lock(self._fd, session):
@@ -112,24 +112,24 @@ _inherited: set[Path] = set()  # stores that were open when this process was for
 
 
 def sessions_of(store: Path) -> Sessions:
-    """Those of a store, by its resolved path: one object for the whole process."""
+    """The sessions of a store, by its resolved path; one object per store in each process."""
     with _guard:
         return _sessions.setdefault(store, Sessions(store.with_name(f"{store.name}-lock")))
 
 
 def is_inherited(store: Path) -> bool:
-    """Whether a process that this one was forked from had the store open then.
+    """Whether the store was open in the parent process when this process was forked.
 
-    SQLite in this process takes the locks of that one for its own, and would share the file with everybody without any.
+    SQLite in the child would take the parent's locks for its own and write without any.
     """
     return store in _inherited
 
 
-def _forget() -> None:
-    """A forked child holds none of its parent's locks."""
+def _after_fork() -> None:
+    """Forget the parent's sessions: a forked child holds none of its locks."""
     _inherited.update(store for store, sessions in _sessions.items() if sessions.own)
     _sessions.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_after_fork)
