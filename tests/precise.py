@@ -65,7 +65,7 @@ class GaussianProcess:
         return self.c + (k.T * self.weights)[0], self.s2 * (1 - (k.T * self.inverse * k)[0])
 
     def gradients(self, x):
-        """Slopes of the mean and of the std."""
+        """Gradients of the mean and of the std."""
         mean, std = (lambda p: self.mean_and_variance(p)[0]), (lambda p: mp.sqrt(self.mean_and_variance(p)[1]))
         return gradient(mean, x), gradient(std, x)
 

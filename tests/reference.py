@@ -1,7 +1,7 @@
 """The whole paper in naive, dense formulas: the oracle of the tests, and the copy to read first.
 
-Wabersich & Toussaint, "Advancing Bayesian Optimization: The Mixed-Global-Local (MGL) Kernel and Length-Standardize Cool
-Down", arXiv 1612.03117. Nothing here is fast, cached or careful beyond need, and nothing is imported from dale.
+Wabersich & Toussaint, "Advancing Bayesian Optimization: The Mixed-Global-Local (MGL) Kernel and Length-Scale Cool
+Down", arXiv 1612.03117. No function here is optimised, and none is imported from dale.
 
 Problem (eq. 1-2): minimise f on the unit cube [0, 1]^d, given X (n, d) and y (n,) with y standardised.
 Notation: l length-scale, c constant prior mean, K covariance of the data, k_star (n, m) covariance of the data with
@@ -55,7 +55,7 @@ def k_mgl(A, B, balls, l, variance):
 
 # --- Gaussian process ------------------------------------------------------------------------------------------------
 def posterior(K, k_star, k_star_star_diag, y, c, jitter=0.0):
-    """GaussianProcess mean and variance at m points, eq. 3-5; ours: variances that round to below 0 are 0."""
+    """Posterior mean and variance at m points, eq. 3-5; ours: variances that round to below 0 are 0."""
     K = K + jitter * np.eye(len(y))
     mean = c + k_star.T @ np.linalg.solve(K, y - c)  # eq. 3
     variance = k_star_star_diag - (k_star * np.linalg.solve(K, k_star)).sum(axis=0)  # eq. 4-5
@@ -237,7 +237,7 @@ def propose(
     regions, _ = identify_regions(X, y, eps, margin)
     balls = [(r["center"], r["radius"]) for r in regions]
 
-    # By eq. 18 the data and the candidates outside all balls have nothing to do with those inside.
+    # By eq. 18 the data and the candidates outside all balls do not depend on those inside.
     members = {j for r in regions for j in r["members"]}
     outside = [j for j in range(n) if j not in members] or list(range(n))  # ours: all, if none is outside
     X_out, y_out = X[outside], y[outside]
@@ -247,7 +247,7 @@ def propose(
         K = k_se(X_out, X_out, l) + jitter * np.eye(len(outside))
         c = ml_mean(K, y_out)
         s2 = ml_variance(K, y_out, c)
-        return (c, s2) if s2 > 1e-12 else (0.0, 1.0)  # ours: equal values tell nothing; y is standardised
+        return (c, s2) if s2 > 1e-12 else (0.0, 1.0)  # ours: for equal values; y is standardised
 
     def acquire(l, c, s2):
         K, k_star = k_se(X_out, X_out, l), k_se(X_out, free, l)
@@ -261,7 +261,7 @@ def propose(
     l = alpha_ratio_step(log_old, log_new, l_previous, l_new, threshold)
     comparable = l_new < l_previous and max(log_old, log_new) > -math.inf
 
-    # Line 7: the best point outside, then the minimum of each region, if it promises more.
+    # Line 7: the best point outside, then the minimum of each region, if its acquisition value is larger.
     c, s2 = estimate(l)
     values = acquire(l, c, s2 / variance_divisor if regions else s2)
     point, source, value = free[values.argmax()], "global", float(values.max())

@@ -83,9 +83,9 @@ class TestGaussianProcess:
         R = ref.k_se(X, X, 0.2)
         c = ref.ml_mean(R, y)
         s2 = ref.ml_variance(R, y, c)
-        top = ref.log_marginal_likelihood(s2 * R, y, c)
+        maximum = ref.log_marginal_likelihood(s2 * R, y, c)
         for dc, ds in [(0.01, 1), (-0.01, 1), (0, 1.01), (0, 0.99)]:
-            assert ref.log_marginal_likelihood(ds * s2 * R, y, c + dc) < top
+            assert ref.log_marginal_likelihood(ds * s2 * R, y, c + dc) < maximum
 
     def test_likelihood_is_the_normal_density(self, rng):
         X, y = rng.random((5, 2)), rng.normal(size=5)
@@ -221,12 +221,12 @@ class TestPropose:
         assert proposal["point"] == pytest.approx(candidates[improvement.argmax()])
         assert proposal["acquisition"] == pytest.approx(improvement.max(), rel=1e-4)
 
-    def test_at_the_floor_there_is_nothing_to_compare(self):
+    def test_at_the_floor_there_is_no_candidate(self):
         proposal = ref.propose(X_LINE[:3], np.array([1.0, -1.0, 0.0]), 0.1, X_LINE)
         assert (proposal["l"], proposal["log_alpha_ratio"], proposal["cooled"]) == (0.1, None, False)
 
     def test_dense_posterior_decouples(self):
-        """Eq. 18 in one matrix gives what propose computes apart: outside points outside, a quadratic inside."""
+        """Eq. 18 in one matrix gives what propose computes separately: outside points outside, a quadratic inside."""
         (region,), _ = ref.identify_regions(X_LINE, Y_LINE, margin=0.35)
         assert (region["index"], region["k"]) == (2, 3)
         balls = [(region["center"], region["radius"])]

@@ -59,8 +59,8 @@ def test_log_h_against_50_digits():
     exact = [precise.log_h(u) for u in GRID]
     errors = [abs((mp.mpf(v) - e) / e) for v, e in zip(value, exact, strict=True)]
     assert max(errors) <= 1e-10, GRID[np.argmax(errors)]
-    exact_slope = [mp.erfc(-mp.mpf(u) / mp.sqrt(2)) / 2 / precise.h(u) for u in GRID]
-    errors = [abs(mp.mpf(s) / e - 1) for s, e in zip(gradient, exact_slope, strict=True)]
+    exact_gradient = [mp.erfc(-mp.mpf(u) / mp.sqrt(2)) / 2 / precise.h(u) for u in GRID]
+    errors = [abs(mp.mpf(s) / e - 1) for s, e in zip(gradient, exact_gradient, strict=True)]
     assert max(errors) <= 1e-10, GRID[np.argmax(errors)]
 
 
@@ -143,7 +143,7 @@ class TestSecondOrder:
         assert np.all(self.flat(0.3 - self.GRID, np.ones_like(self.GRID), 0.3)[3] < 0)
 
     def test_without_std(self):
-        """A gain of g for certain has the derivatives of log g; where there is none, nothing has a gradient."""
+        """A certain gain of g has the derivatives of log g; without a gain all derivatives are 0."""
         value, by_mean, by_std, *hessian = self.flat([1.0, 1.75, 2.0, 3.0], np.zeros(4), 2.0).tolist()
         assert value == [0.0, math.log(0.25), -math.inf, -math.inf]
         assert by_mean == [-1.0, -4.0, 0.0, 0.0]
@@ -336,7 +336,7 @@ def test_alpha_ratio_is_finite_or_a_named_case():
         l = 10 ** rng.uniform(-3, 3)
         old = GaussianProcess.fit(SquaredExponential(l), X, y)
         new = GaussianProcess.fit(SquaredExponential(l / 2), X, y, old.prior)
-        candidates = X if rng.random() < 0.2 else A  # at the observations there may be nothing to gain
+        candidates = X if rng.random() < 0.2 else A  # at the observations there may be no improvement
         predictions = [p.predict(candidates) for p in (new, old)]
         for below in (0.0, 1e-9, 1.0, 1e3, 1e6):
             best, certain = float(y.min() - below), rng.random(2) < 0.1

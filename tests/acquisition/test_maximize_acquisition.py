@@ -71,7 +71,7 @@ def test_gradients_and_hessians_by_central_differences(model, target):
 
 @models
 def test_the_maximum_is_no_lower_than_a_grid_or_scipy_finds(model, target):
-    """From the same starts; each ends where nothing leads up, and no lower than it began."""
+    """From the same starts; each ends at a local maximum, no lower than its start."""
     d, rng = dimension(model), np.random.default_rng(1)
     lower, upper = np.zeros(d), np.ones(d)
     grid = rng.random((4000, d))
@@ -100,9 +100,9 @@ def test_max_steps_and_a_loose_tolerance():
         calls.append(len(A))
         return model.derivatives(A)
 
-    def go(**limits):
+    def go(**settings):
         calls.clear()
-        _, values = maximize_acquisition(LOG_EI, counted, target, starts, np.zeros(2), np.ones(2), **limits)
+        _, values = maximize_acquisition(LOG_EI, counted, target, starts, np.zeros(2), np.ones(2), **settings)
         return sum(calls), values
 
     loosely, exactly = go(tolerance=Tolerance(gtol=1e-1, ftol=1e-3)), go(tolerance=TIGHT)
@@ -118,10 +118,10 @@ def test_without_std():
 
     def sure(A):
         m, d = A.shape
-        nothing = np.zeros((m, d)), np.zeros((m, d, d))
+        zeros = np.zeros((m, d)), np.zeros((m, d, d))
         E = A - 0.3
         return PredictionDerivatives(
-            np.sum(E * E, axis=1), np.zeros(m), 2 * E, nothing[0], np.tile(2 * np.eye(d), (m, 1, 1)), nothing[1]
+            np.sum(E * E, axis=1), np.zeros(m), 2 * E, zeros[0], np.tile(2 * np.eye(d), (m, 1, 1)), zeros[1]
         )
 
     starts = np.array([[0.5, 0.5], [0.9, 0.9]])

@@ -27,7 +27,7 @@ from snapshots import snapshot_of
 
 
 def context_of(optimizer, method=None):
-    """What the method would look at if it were asked now."""
+    """The data of the next proposal."""
     snapshot = snapshot_of(optimizer.history, optimizer.space.dimension)
     rng = generator(optimizer.seed, snapshot.history.n_asked)
     return GlobalModelContext(method or optimizer.method, snapshot, rng, IncrementalCholesky())
@@ -122,7 +122,7 @@ class TestAlphaRatio:
         assert log_ei(half.with_prior(long.prior)) - log_ei(long) > math.log(1.5)  # together: it does
 
     def test_the_floor_counts_all_evaluations(self):
-        """Design, told, failed and pending ones."""
+        """Initial design, complete, failed and pending ones."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dale.methods.paper())
         for trial in optimizer.ask(4):
             optimizer.tell(trial, float(bowl(trial.unit_x)))
@@ -158,7 +158,7 @@ class TestRegions:
     def test_any_convex_fit_is_accepted_by_the_method_and_not_shown_to_the_user(self):
         accepted = 0
         for seed in range(20):
-            y = np.random.default_rng(seed).standard_normal(len(SQUARE))  # nothing but noise
+            y = np.random.default_rng(seed).standard_normal(len(SQUARE))  # pure noise
             accepted += len(identify_regions(SQUARE, y).live)
             assert minima_in_cube(SQUARE, y) == ()
         assert accepted >= 2

@@ -10,7 +10,7 @@ N = 30
 
 
 METHODS = {"default": dale.methods.default, "paper": dale.methods.paper}
-SPREAD = 50.0  # about the standard deviation of Branin's function over its box
+STD = 50.0  # about the standard deviation of Branin's function over its box
 
 
 def cube_points(fun, space, method, scale=1.0, shift=0.0, seed=0):
@@ -40,8 +40,8 @@ def n_resolved(points, level):
 def test_rescaled_values_give_the_same_points(branin_points, method, scale, shift):
     """All of them; with a shift, until the default has used up the digits that a shifted value has left."""
     branin = get("branin")
-    points = cube_points(branin.fun, branin.bounds, method, scale, scale * shift * SPREAD)
-    n = n_resolved(branin_points[method], abs(shift) * SPREAD) if method == "default" and shift else N
+    points = cube_points(branin.fun, branin.bounds, method, scale, scale * shift * STD)
+    n = n_resolved(branin_points[method], abs(shift) * STD) if method == "default" and shift else N
     assert n > 15
     np.testing.assert_allclose(points[:n], branin_points[method][:n], atol=1e-6)
 

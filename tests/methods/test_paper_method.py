@@ -26,7 +26,7 @@ def run(fun, space, budget, seed, method=None):
 
 @pytest.mark.parametrize(("name", "seed"), [("branin", 0), ("branin", 3), ("hart3", 1)])
 def test_every_step_agrees_with_the_oracle(name, seed):
-    """Same regions, same vote on the length-scale, and no candidate of the oracle's promises more than our proposal."""
+    """Same regions, same length-scale, and no candidate of the oracle has a larger acquisition value than ours."""
     function = get(name)
     history = run(function.fun, function.bounds, 30, seed).history
     candidates = np.random.default_rng(0).random((4000, function.dimension))
@@ -98,8 +98,8 @@ def test_a_region_proposes_its_minimum():
     function = get("quad2:moved", seed=1)
     optimizer = run(function.fun, function.bounds, 12, 0)
     first = next(t for t in optimizer.history if t.reason.source is Source.LOCAL)
-    told = optimizer.history[: first.id]
-    regions = identify_regions(np.array([t.unit_x for t in told]), np.array([t.value for t in told]))
+    earlier = optimizer.history[: first.id]
+    regions = identify_regions(np.array([t.unit_x for t in earlier]), np.array([t.value for t in earlier]))
     assert np.min([np.linalg.norm(r.minimiser - first.unit_x) for r in regions.live]) < 1e-9
     assert first.value == pytest.approx(first.reason.mean, abs=1e-9)
     assert first.reason.std == 0

@@ -195,7 +195,7 @@ def test_members_and_contents():
 
 def test_improvement_must_exceed_the_rounding_of_the_values():
     finder = RegionIdentification(margin=0.35)
-    assert len(finder(X_LINE, Y_LINE, 0.0).live) == 1  # it promises 4e-4
+    assert len(finder(X_LINE, Y_LINE, 0.0).live) == 1  # its improvement is 4e-4
     assert len(finder(X_LINE, Y_LINE, 1e-6).live) == 1
     assert len(finder(X_LINE, Y_LINE, 1e-3).live) == 0
 

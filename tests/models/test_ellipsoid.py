@@ -135,7 +135,7 @@ def test_shaped_overlap_by_the_oracle(d):
 
 
 def test_flat_ellipsoids_side_by_side():
-    """Which balls around them would not tell apart."""
+    """Balls around them overlap."""
     flat = np.diag([4.0, 0.25])
     low, high = (Ellipsoid(np.array([0.5, y]), 0.1, flat) for y in (0.4, 0.46))
     assert not low.overlaps(high)

@@ -122,9 +122,9 @@ def test_never_nan_and_never_a_negative_variance(seed, n, d, distance, length_sc
         assert np.all(np.isfinite(point.mean_gradient))
         assert np.all(np.isfinite(point.std_gradient))
         assert point.std >= 0
-    beliefs = p.derivatives(A)
-    assert np.all(beliefs.std >= 0)
-    for part in beliefs:
+    predicted = p.derivatives(A)
+    assert np.all(predicted.std >= 0)
+    for part in predicted:
         assert np.all(np.isfinite(part))
 
 
@@ -176,16 +176,16 @@ def test_hessians_against_50_digits(kernel, oracle, naive, n, d, length_scale):
     rng = np.random.default_rng(n)
     X, A = rng.random((n, d)), rng.random((2, d))
     p = GaussianProcess.fit(kernel(length_scale), X, smooth(X), Prior(0.3, 2.0))
-    exact, beliefs = precisely(oracle, p), p.derivatives(A)
+    exact, predicted = precisely(oracle, p), p.derivatives(A)
     functions = {
         "mean": lambda x: exact.mean_and_variance(x)[0],
         "std": lambda x: precise.mp.sqrt(exact.mean_and_variance(x)[1]),
     }
     for name, f in functions.items():
         for i, x in enumerate(A):
-            assert getattr(beliefs, name)[i] == pytest.approx(float(f(x)), rel=1e-7)
+            assert getattr(predicted, name)[i] == pytest.approx(float(f(x)), rel=1e-7)
             for part, expected in (("gradient", precise.gradient(f, x)), ("hessian", precise.hessian(f, x))):
-                ours = getattr(beliefs, f"{name}_{part}")[i]
+                ours = getattr(predicted, f"{name}_{part}")[i]
                 np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-7 * np.max(np.abs(expected)))
 
 
@@ -198,16 +198,16 @@ def test_hessians_against_central_differences(kernel, oracle, naive, d, n):
     A = A[np.min(np.linalg.norm(A[:, None] - X, axis=2), axis=1) > 0.05]  # the std has a kink at each observation
     assert len(A) >= 4
     p = GaussianProcess.fit(kernel(0.3), X, rng.normal(size=n), Prior(-0.4, 3.0))
-    beliefs, one_by_one = p.derivatives(A), [p.predict_with_gradient(a) for a in A]
-    for ours, expected in zip(beliefs[:2], p.predict(A), strict=True):
+    predicted, one_by_one = p.derivatives(A), [p.predict_with_gradient(a) for a in A]
+    for ours, expected in zip(predicted[:2], p.predict(A), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
-    for ours, expected in zip(beliefs[:4], zip(*one_by_one, strict=True), strict=True):
+    for ours, expected in zip(predicted[:4], zip(*one_by_one, strict=True), strict=True):
         np.testing.assert_allclose(ours, np.array(expected), rtol=1e-7, atol=1e-9)
     for i, step in enumerate(h * np.eye(d)):
         above, below = (p.derivatives(A + sign * step) for sign in (1, -1))
         for part in ("mean", "std"):
             rise = (getattr(above, f"{part}_gradient") - getattr(below, f"{part}_gradient")) / (2 * h)
-            ours = getattr(beliefs, f"{part}_hessian")[:, i]
+            ours = getattr(predicted, f"{part}_hessian")[:, i]
             np.testing.assert_allclose(ours, rise, rtol=1e-4, atol=1e-5 * np.max(np.abs(rise)), err_msg=part)
 
 
@@ -215,13 +215,13 @@ def test_the_hessian_of_the_std_is_zero_at_an_observation_without_std():
     """Nor any warning: there it has a kink. The mean has its hessian there, and beside it all is as ever."""
     X, k = np.array([[0.5, 0.5]]), SquaredExponential(0.2)
     p = GaussianProcess(k, X, np.array([1.0]), CholeskyFactor(np.eye(1), 0.0), Prior(0.0, 1.0))
-    beliefs = p.derivatives(np.vstack([X, X + 0.1]))
-    assert (beliefs.mean[0], beliefs.std[0]) == (1.0, 0.0)
-    np.testing.assert_array_equal(beliefs.mean_gradient[0], 0.0)
-    np.testing.assert_allclose(beliefs.mean_hessian[0], -np.eye(2) / 0.2**2)
-    np.testing.assert_array_equal(beliefs.std_gradient[0], 0.0)
-    np.testing.assert_array_equal(beliefs.std_hessian[0], 0.0)
-    for part, alone in zip(beliefs, p.derivatives(X + 0.1), strict=True):
+    predicted = p.derivatives(np.vstack([X, X + 0.1]))
+    assert (predicted.mean[0], predicted.std[0]) == (1.0, 0.0)
+    np.testing.assert_array_equal(predicted.mean_gradient[0], 0.0)
+    np.testing.assert_allclose(predicted.mean_hessian[0], -np.eye(2) / 0.2**2)
+    np.testing.assert_array_equal(predicted.std_gradient[0], 0.0)
+    np.testing.assert_array_equal(predicted.std_hessian[0], 0.0)
+    for part, alone in zip(predicted, p.derivatives(X + 0.1), strict=True):
         np.testing.assert_allclose(part[1], alone[0], rtol=1e-12)
         assert np.any(alone != 0)
 
@@ -264,21 +264,21 @@ def test_closed_forms_are_stationary_points_of_the_likelihood(kernel, oracle, na
     def likelihood(dc, ds):
         return log_marginal_likelihood(p.with_prior(Prior(c + dc, s2 * (1 + ds))))
 
-    h, top = 1e-3, likelihood(0, 0)
+    h, maximum = 1e-3, likelihood(0, 0)
     for step in [(h, 0), (0, h)]:
         back = (-step[0], -step[1])
-        hessian = (likelihood(*step) - 2 * top + likelihood(*back)) / h**2
+        hessian = (likelihood(*step) - 2 * maximum + likelihood(*back)) / h**2
         gradient = (likelihood(*step) - likelihood(*back)) / (2 * h)
         assert hessian < 0
         assert abs(gradient) <= 2 * h * abs(hessian) * h + 1e-9  # what is left is the third derivative's
     for dc, ds in rng.uniform(-0.5, 0.5, (50, 2)):
-        assert likelihood(dc, ds) < top
+        assert likelihood(dc, ds) < maximum
 
 
 def test_values_without_variation():
     X = np.random.default_rng(0).random((5, 2))
     p = GaussianProcess.fit(SquaredExponential(0.3), X, np.full(5, 7.0))
-    assert p.prior == Prior(0.0, 1.0)  # they say nothing of either: those of standardised values
+    assert p.prior == Prior(0.0, 1.0)  # the mean and variance of standardised values
     np.testing.assert_allclose(p.predict(X).mean, 7.0)
 
 

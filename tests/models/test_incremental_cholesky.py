@@ -1,4 +1,4 @@
-"""The remembered factor must not show: with or without memory, the same bits."""
+"""The cached factor changes no result: with or without the cache, the same bits."""
 
 from dataclasses import dataclass
 
@@ -38,14 +38,14 @@ KERNELS = (
 )
 
 
-def assert_same(remembered, fresh):
-    assert remembered.jitter == fresh.jitter
-    np.testing.assert_array_equal(remembered.lower, fresh.lower)
+def assert_same(cached, fresh):
+    assert cached.jitter == fresh.jitter
+    np.testing.assert_array_equal(cached.lower, fresh.lower)
     # What is computed with them must be the same bits too, whatever their layout in memory.
     b = np.cos(np.arange(len(fresh)))
-    np.testing.assert_array_equal(remembered.solve(b), fresh.solve(b))
+    np.testing.assert_array_equal(cached.solve(b), fresh.solve(b))
     k = 0.1 * np.sin(np.arange(len(fresh)))
-    np.testing.assert_array_equal(remembered.solve_lower(k), fresh.solve_lower(k))
+    np.testing.assert_array_equal(cached.solve_lower(k), fresh.solve_lower(k))
 
 
 def change(rng, X, d):
@@ -72,7 +72,7 @@ def change(rng, X, d):
 def test_a_function_of_its_arguments_alone(seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 4))
-    memory, X, kernel, base = IncrementalCholesky(), rng.random((4, d)), KERNELS[0], 2
+    cache, X, kernel, base = IncrementalCholesky(), rng.random((4, d)), KERNELS[0], 2
     jitters = set()
     for _ in range(60):
         X = change(rng, X, d)
@@ -80,11 +80,11 @@ def test_a_function_of_its_arguments_alone(seed):
             kernel = KERNELS[rng.integers(len(KERNELS))]
         if rng.random() < 0.15:
             base = int(rng.integers(0, len(X) + 3))
-        remembered = memory.factor(kernel, X, base)
-        assert_same(remembered, IncrementalCholesky().factor(kernel, X, base))
-        A = remembered.lower @ remembered.lower.T - remembered.jitter * np.eye(len(X))
+        cached = cache.factor(kernel, X, base)
+        assert_same(cached, IncrementalCholesky().factor(kernel, X, base))
+        A = cached.lower @ cached.lower.T - cached.jitter * np.eye(len(X))
         np.testing.assert_allclose(A, kernel(X, X), atol=1e-12 * len(X))
-        jitters.add(remembered.jitter)
+        jitters.add(cached.jitter)
     assert jitters <= set(JITTERS)
 
 
@@ -92,12 +92,12 @@ def test_the_walks_do_raise_the_jitter():
     """The kernels above do what they are there for."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((5, 1)), [[0.5], [0.5 + 1e-7], [0.5 - 1e-7]], rng.random((5, 1))])
-    memory = IncrementalCholesky()
-    levels = [memory.factor(Indefinite(3e-4), X[:n], 3).jitter for n in range(3, len(X) + 1)]
+    cache = IncrementalCholesky()
+    levels = [cache.factor(Indefinite(3e-4), X[:n], 3).jitter for n in range(3, len(X) + 1)]
     assert levels[0] < levels[-1]
     assert levels == sorted(levels)
     for n in (len(X), 7, 9, 6, 4):  # back across the raise, and forward again
-        assert_same(memory.factor(Indefinite(3e-4), X[:n], 3), IncrementalCholesky().factor(Indefinite(3e-4), X[:n], 3))
+        assert_same(cache.factor(Indefinite(3e-4), X[:n], 3), IncrementalCholesky().factor(Indefinite(3e-4), X[:n], 3))
 
 
 @pytest.mark.parametrize("n", [3, 8, 30, 90])
@@ -107,10 +107,10 @@ def test_truncated_and_grown_again(n):
     X, Y = rng.random((n, 2)), rng.random((5, 2))
     for base in (1, n // 2, n):
         for keep in range(max(base, 1), n + 1):
-            memory, kernel = IncrementalCholesky(), SquaredExponential(0.2)
-            memory.factor(kernel, X, base)
+            cache, kernel = IncrementalCholesky(), SquaredExponential(0.2)
+            cache.factor(kernel, X, base)
             again = np.vstack([X[:keep], Y])
-            assert_same(memory.factor(kernel, again, base), IncrementalCholesky().factor(kernel, again, base))
+            assert_same(cache.factor(kernel, again, base), IncrementalCholesky().factor(kernel, again, base))
 
 
 def test_the_base_is_factored_at_once():
@@ -127,7 +127,7 @@ def test_the_base_is_factored_at_once():
 
 
 def test_a_new_point_costs_one_row():
-    """What the memory is for: after the first call, no kernel matrix is computed again."""
+    """What the cache is for: after the first call, no kernel matrix is computed again."""
     asked = []
 
     @dataclass(frozen=True)
@@ -144,22 +144,22 @@ def test_a_new_point_costs_one_row():
         def gradient(self, x, B, k):
             raise NotImplementedError
 
-    X, memory = np.random.default_rng(0).random((30, 2)), IncrementalCholesky()
-    memory.factor(Counting(), X[:20], 20)
+    X, cache = np.random.default_rng(0).random((30, 2)), IncrementalCholesky()
+    cache.factor(Counting(), X[:20], 20)
     asked.clear()
     for n in range(20, 31):
-        memory.factor(Counting(), X[:n], 20)
+        cache.factor(Counting(), X[:n], 20)
     assert asked == list(range(20, 30))
 
 
 def test_an_error_leaves_the_cache_as_it_was():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((4, 1)), [[0.5], [0.5 + 1e-7]], rng.random((6, 1))])
-    kernel, memory = Indefinite(3e-4), IncrementalCholesky()
-    whole = memory.factor(kernel, X, 2)
-    assert whole.jitter > memory.factor(kernel, X[:4], 2).jitter  # it was raised on the way
-    memory.factor(kernel, X, 2)
+    kernel, cache = Indefinite(3e-4), IncrementalCholesky()
+    whole = cache.factor(kernel, X, 2)
+    assert whole.jitter > cache.factor(kernel, X[:4], 2).jitter  # it was raised on the way
+    cache.factor(kernel, X, 2)
     with pytest.raises(FloatingPointError):
-        memory.factor(SquaredExponential(0.1), np.vstack([X[:6], [[np.nan]]]), 3)
+        cache.factor(SquaredExponential(0.1), np.vstack([X[:6], [[np.nan]]]), 3)
     for n in (4, 12, 5, 8):
-        assert_same(memory.factor(kernel, X[:n], 2), IncrementalCholesky().factor(kernel, X[:n], 2))
+        assert_same(cache.factor(kernel, X[:n], 2), IncrementalCholesky().factor(kernel, X[:n], 2))

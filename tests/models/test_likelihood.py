@@ -65,7 +65,7 @@ def test_density_is_the_sum_over_the_observations(fitted):
 
 def test_one_observation():
     p = GaussianProcess.fit(SquaredExponential(0.1), np.array([[0.5]]), np.array([3.0]), Prior(1.0, 4.0))
-    assert leave_one_out(p).mean[0] == pytest.approx(1.0)  # nothing but the prior is left
+    assert leave_one_out(p).mean[0] == pytest.approx(1.0)  # only the prior is left
     assert leave_one_out(p).std[0] == pytest.approx(2.0)
     assert log_marginal_likelihood(p) == pytest.approx(-0.5 - math.log(2 * math.sqrt(2 * math.pi)))
     assert log_leave_one_out_density(p) == pytest.approx(log_marginal_likelihood(p))

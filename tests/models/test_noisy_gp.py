@@ -194,7 +194,7 @@ def test_very_few_data(X, y, known):
 
 @pytest.mark.parametrize("variance", [0.0, 1e-300, 1e12])
 def test_known_noise_of_any_size(variance):
-    """Told to be exact, or worthless."""
+    """Known to be exact, or useless."""
     X, y, _ = drawn(6, 20, 2, noise=0.0)
     fitted = fit_noise(X, y, np.full(20, variance))
     np.testing.assert_allclose(fitted.noise * fitted.prior.variance, max(variance, MIN_NOISE_VARIANCE))

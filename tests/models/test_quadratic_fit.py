@@ -42,7 +42,7 @@ def test_recovers_quadratics(d, radius):
     for extra in (0, 1, n_unknowns(d)):
         ball = Ellipsoid(rng.random(d), radius)
         X = in_ball(rng, ball, n_unknowns(d) + extra)
-        Z = (X - ball.center) / radius  # exact: the coordinates lose nothing in the difference
+        Z = (X - ball.center) / radius  # exact: the difference of the coordinates has no rounding error
         B, t = convex(rng, d), rng.uniform(-0.5, 0.5, d)
         y = 0.7 + 0.5 * np.einsum("ni,ij,nj->n", Z - t, B, Z - t)
         fit = QuadraticFit.to(X, y, ball)
@@ -84,7 +84,7 @@ def test_stationary_point_by_the_oracle():
 
 
 def test_small_variation_on_a_large_value():
-    """Values that float64 holds exactly, a large one and a bowl on top of it: no digit of the bowl may be lost."""
+    """Values that float64 represents exactly, a quadratic plus a large constant: no digit of it may be lost."""
     grid = np.arange(5) / 4
     X = np.array([[a, b] for a in grid for b in grid])
     t = np.array([0.375, 0.625])
@@ -141,7 +141,7 @@ def test_points_that_determine_no_quadratic(points):
         ([[2.0, 0.0], [0.0, 1.0]], True),
         ([[2.0, 0.0], [0.0, -1.0]], False),
         ([[-2.0, 0.0], [0.0, -1.0]], False),
-        ([[1.0, 1.0], [1.0, 1.0]], False),  # a valley without an end
+        ([[1.0, 1.0], [1.0, 1.0]], False),  # constant along a line
         ([[1.0, 0.999], [0.999, 1.0]], True),
         ([[0.0, 0.0], [0.0, 0.0]], False),
     ],

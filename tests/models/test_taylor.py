@@ -141,7 +141,7 @@ def test_std_between_points_much_closer_than_the_radius():
 
 
 def test_rho_is_the_one_of_the_largest_evidence():
-    """A far one has to be earned, by redundant points and by a Bayes factor; each rule decides some of the cases."""
+    """A quadratic one needs redundant points and a Bayes factor; each rule decides some of the cases."""
     seen = set()
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -154,10 +154,10 @@ def test_rho_is_the_one_of_the_largest_evidence():
         model = TaylorModel.fit(radius * Z, y, np.zeros(d), 0.0, radius)
         loss = {rho: Dense(Z, y, radius / rho, model.degree).loss for rho in RHOS + QUADRATIC_RHOS}
         fair = {rho: a + taylor.MIN_LOG_BAYES_FACTOR * (rho in QUADRATIC_RHOS) for rho, a in loss.items()}
-        plain, earned = min(loss, key=loss.__getitem__), min(fair, key=fair.__getitem__)
-        expected = min(RHOS, key=loss.__getitem__) if few else earned
+        plain, penalised = min(loss, key=loss.__getitem__), min(fair, key=fair.__getitem__)
+        expected = min(RHOS, key=loss.__getitem__) if few else penalised
         assert model.rho == expected
-        seen |= {expected, few and earned != expected and "redundancy", not few and earned != plain and "factor"}
+        seen |= {expected, few and penalised != expected and "redundancy", not few and penalised != plain and "factor"}
     assert {"redundancy", "factor"} <= seen
     assert len(seen & set(RHOS + QUADRATIC_RHOS)) >= 6, seen
 
@@ -178,7 +178,7 @@ def test_hessian_of_the_least_norm(n):
 @pytest.mark.parametrize("d", range(1, 8))
 @pytest.mark.parametrize("radius", [0.1, 0.3])
 def test_a_quadratic_is_recognised(d, radius):
-    """In all the cube; to rho^-2, by which prior and remainder bend it, unless points determine more than degree 2."""
+    """In the whole cube; up to rho^-2, the effect of prior and remainder, unless points determine higher degrees."""
     rng = np.random.default_rng(d)
     f, center, A = quadratic(rng, d), rng.uniform(0.3, 0.7, d), rng.random((200, d))
     value, enough = float(f(center[None])[0]), min(2 * n_terms(d, affordable_degree(d)), MAX_POINTS)
@@ -204,18 +204,18 @@ def test_gradients_and_hessians_by_central_differences(d, n):
     """Of the mean everywhere; of the std but at the center, where it has a kink."""
     model, _, rng = bumpy_model(d, n)
     Z, h = np.vstack([np.zeros((1, d)), rng.uniform(-1.5, 1.5, (6, d))]), 1e-5
-    beliefs, surface = model.derivatives(Z), model.mean_derivatives(Z)
-    np.testing.assert_allclose([beliefs.mean, beliefs.std], model.predict(Z), rtol=1e-13)
-    for ours, same in zip(surface, (beliefs.mean, beliefs.mean_gradient, beliefs.mean_hessian), strict=True):
+    predicted, mean = model.derivatives(Z), model.mean_derivatives(Z)
+    np.testing.assert_allclose([predicted.mean, predicted.std], model.predict(Z), rtol=1e-13)
+    for ours, same in zip(mean, (predicted.mean, predicted.mean_gradient, predicted.mean_hessian), strict=True):
         np.testing.assert_array_equal(ours, same)
-    np.testing.assert_array_equal(model.gradient, beliefs.mean_gradient[0])
-    np.testing.assert_array_equal(model.hessian, beliefs.mean_hessian[0])
+    np.testing.assert_array_equal(model.gradient, predicted.mean_gradient[0])
+    np.testing.assert_array_equal(model.hessian, predicted.mean_hessian[0])
     away = slice(1, None)
     claims = [
-        (Z, "mean", beliefs.mean_gradient),
-        (Z[away], "std", beliefs.std_gradient[away]),
-        (Z, "mean_gradient", beliefs.mean_hessian),
-        (Z[away], "std_gradient", beliefs.std_hessian[away]),
+        (Z, "mean", predicted.mean_gradient),
+        (Z[away], "std", predicted.std_gradient[away]),
+        (Z, "mean_gradient", predicted.mean_hessian),
+        (Z[away], "std_gradient", predicted.std_hessian[away]),
     ]
     for i, step in enumerate(h * np.eye(d)):
         for points, of, claimed in claims:
@@ -246,8 +246,8 @@ def test_the_nearest_points_are_used_and_none_at_the_center():
     center, y, distance = X[7], bumpy(X), np.linalg.norm(X - X[7], axis=1)
     nearest = np.argsort(distance)[1 : MAX_POINTS + 1]
     expected = TaylorModel.fit(X[nearest], y[nearest], center, y[7], 0.1)
-    lies = np.where(distance > np.max(distance[nearest]), 1e6, y)
-    more = np.vstack([center, X, center + 1e-11]), np.hstack([-50.0, lies, 50.0])
+    wrong = np.where(distance > np.max(distance[nearest]), 1e6, y)
+    more = np.vstack([center, X, center + 1e-11]), np.hstack([-50.0, wrong, 50.0])
     assert_same(TaylorModel.fit(*more, center, y[7], 0.1), expected)
     assert expected.n_points == MAX_POINTS
 

@@ -22,7 +22,7 @@ def quadratic(peak, H):
 
 
 def bumps(centers, heights, width):
-    """A sum of Gaussian bumps, far enough apart to leave each other alone."""
+    """A sum of Gaussian functions that hardly overlap."""
 
     def parts(x):
         return heights * np.exp(-0.5 * np.sum((x - centers) ** 2, axis=1) / width**2)
@@ -69,18 +69,18 @@ def test_finds_the_highest_of_many_maxima(d, seed):
     heights = rng.permutation([1.0, 0.8, 0.6])[: len(centers)]
     f, gradient = bumps(centers, heights, 0.12)
     found = search(f, gradient, Box.unit(d), seed=seed)
-    top = centers[np.argmax(heights)]
-    assert found.value >= f(top)
-    np.testing.assert_allclose(found.x, top, atol=0.02)  # the others' tails move it a little
+    maximum = centers[np.argmax(heights)]
+    assert found.value >= f(maximum)
+    np.testing.assert_allclose(found.x, maximum, atol=0.02)  # the others shift it slightly
     assert found.value == pytest.approx(f(found.x), rel=1e-12)
 
 
 def test_finds_a_narrow_maximum_near_the_center():
     """What exploitation looks like: a spike at the incumbent that no quasi-random point would meet."""
-    top = np.full(5, 0.37)
-    f, gradient = bumps(np.array([top, np.full(5, 0.8)]), np.array([1.0, 0.1]), 0.03)
-    found = search(f, gradient, Box.unit(5), center=top + 0.01)
-    np.testing.assert_allclose(found.x, top, atol=1e-5)
+    maximum = np.full(5, 0.37)
+    f, gradient = bumps(np.array([maximum, np.full(5, 0.8)]), np.array([1.0, 0.1]), 0.03)
+    found = search(f, gradient, Box.unit(5), center=maximum + 0.01)
+    np.testing.assert_allclose(found.x, maximum, atol=1e-5)
 
 
 def test_maximises_a_logarithm_far_below_zero():
@@ -121,7 +121,7 @@ def test_a_forbidden_maximum_does_not_hide_a_lower_one():
     np.testing.assert_allclose(found.x, [0.8, 0.8], atol=1e-4)
 
 
-def test_none_where_nothing_is_allowed_or_has_a_value():
+def test_none_if_no_start_is_allowed_or_has_a_value():
     f, gradient = quadratic(np.full(2, 0.5), np.eye(2))
     assert search(f, gradient, Box.unit(2), allowed=lambda A: np.zeros(len(A), dtype=bool)) is None
     assert search(lambda x: -np.inf, gradient, Box.unit(2)) is None
@@ -131,7 +131,7 @@ def test_none_where_nothing_is_allowed_or_has_a_value():
 
 @pytest.mark.parametrize("hole", [-np.inf, np.nan])
 def test_survives_points_without_a_value(hole):
-    """Half of the box is worth nothing, and the top lies at its edge."""
+    """Half of the box has no value, and the maximum lies at its edge."""
     f, gradient = quadratic(np.array([0.45, 0.5]), np.eye(2))
 
     def holey(x):

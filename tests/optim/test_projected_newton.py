@@ -8,7 +8,7 @@ from dale.models.monomials import monomials, n_terms
 from dale.optim.projected_newton import FunctionValues, Tolerance, minimize_on_box
 
 TIGHT = Tolerance(gtol=1e-13, ftol=1e-16)
-MANY = 600  # steps; what limits the search is to be the tolerance
+MANY = 600  # steps, so that only the tolerance limits the search
 
 
 class Bowl:
@@ -26,7 +26,7 @@ class Bowl:
 
 
 class Polynomial:
-    """All terms up to the fourth degree with random weights: valleys, saddles and hills."""
+    """All terms up to the fourth degree with random weights: minima, saddle points and maxima."""
 
     def __init__(self, d, rng):
         self.terms = monomials(d, 4)
@@ -60,7 +60,7 @@ def lbfgsb(function, starts, lower, upper):
     return min(runs, key=lambda run: run.fun)
 
 
-def free_slope(gradient, X, lower, upper):
+def free_gradient(gradient, X, lower, upper):
     """The gradient without what pushes out of the box."""
     held = ((lower >= X) & (gradient > 0)) | ((upper <= X) & (gradient < 0))
     return np.where(held, 0.0, gradient)
@@ -131,13 +131,13 @@ def test_one_step_is_enough_if_the_minimum_lies_beyond_a_bound():
 
 @pytest.mark.parametrize(("upper", "x"), [((2.0, 2.0), (1.0, 1.0)), ((0.5, 2.0), (0.5, 0.25)), ((2.0, 0.25), None)])
 def test_rosenbrock(upper, x):
-    """A narrow valley with a bend, its end inside or cut off by a face: from every start, in thirty steps."""
+    """Its minimum inside the box or cut off by a bound: from every start, in thirty steps."""
     lower, upper = np.array([-2.0, -2.0]), np.array(upper)
     starts = np.array([[-1.2, 0.2], [0.0, 0.0], [0.4, -1.0]])
     X, values = minimize_on_box(rosenbrock, starts, lower, upper, tolerance=TIGHT)
     theirs = lbfgsb(rosenbrock, starts, lower, upper)
     reached = values <= theirs.fun + 1e-15
-    assert np.any(reached) if x is None else np.all(reached)  # without its end the valley has a second minimum
+    assert np.any(reached) if x is None else np.all(reached)  # cut off, it has a second minimum
     np.testing.assert_allclose(X[np.argmin(values)], theirs.x if x is None else x, atol=1e-6)
 
 
@@ -156,14 +156,14 @@ def test_an_ill_conditioned_function_in_a_few_steps(condition):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_on_indefinite_polynomials_it_ends_at_a_constrained_minimum(d):
-    """Where it stops the free gradient is 0, and no direction along the faces bends down."""
+    """Where it stops, the free gradient is 0, and the Hessian along the bounds has no negative eigenvalue."""
     lower, upper = np.full(d, -1.0), np.full(d, 0.7)
     for seed in range(12):
         rng = np.random.default_rng([d, seed])
         function, starts = Polynomial(d, rng), rng.uniform(-1, 0.7, (6, d))
         X, values = minimize_on_box(function, starts, lower, upper, tolerance=TIGHT, max_steps=100)
         _, gradients, hessians = function(X)
-        assert np.max(np.abs(free_slope(gradients, X, lower, upper))) < 1e-6, seed
+        assert np.max(np.abs(free_gradient(gradients, X, lower, upper))) < 1e-6, seed
         assert np.all(values <= function(starts).value)
         for x, A in zip(X, hessians, strict=True):
             inside = (x > lower) & (x < upper)
@@ -171,7 +171,7 @@ def test_on_indefinite_polynomials_it_ends_at_a_constrained_minimum(d):
 
 
 def test_leaves_a_saddle_point():
-    """Newton's own step would lead into it; a hair beside it is enough to leave it on the right side."""
+    """Plain Newton steps lead into it; a small offset is enough to leave it on the right side."""
 
     def saddle(X):
         a, b = X.T

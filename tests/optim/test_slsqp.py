@@ -1,4 +1,4 @@
-"""The search within limits, against dense grids."""
+"""Minima under constraints, against dense grids."""
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ def banana(z):
 def circle(radius):
     """Inside a circle around (-0.2, -0.1)."""
 
-    def limits(z):
+    def constraint_functions(z):
         v = z - np.array([-0.2, -0.1])
         return np.array([v @ v - radius**2]), 2 * v[None, :]
 
-    return limits
+    return constraint_functions
 
 
 def cut(z):
@@ -31,14 +31,16 @@ def cut(z):
     return np.array([z[0] + 2 * z[1] - 0.3, 0.09 - z @ z]), np.array([[1.0, 2.0], -2 * z])
 
 
-@pytest.mark.parametrize("limits", [circle(0.5), circle(0.2), cut], ids=["circle", "small circle", "not convex"])
-def test_the_constrained_minimum_is_that_of_a_dense_grid(limits):
-    inside = np.array([np.all(limits(z)[0] <= 0) for z in GRID])
+@pytest.mark.parametrize(
+    "constraint_functions", [circle(0.5), circle(0.2), cut], ids=["circle", "small circle", "not convex"]
+)
+def test_the_constrained_minimum_is_that_of_a_dense_grid(constraint_functions):
+    inside = np.array([np.all(constraint_functions(z)[0] <= 0) for z in GRID])
     lowest = min(banana(z)[0] for z in GRID[inside])
     starts = [np.array([-0.5, -0.3]), np.array([0.5, -0.6]), np.array([-0.3, 0.2])]
-    ends = [minimize_slsqp(banana, limits, start, LOWER, UPPER) for start in starts]
+    ends = [minimize_slsqp(banana, constraint_functions, start, LOWER, UPPER) for start in starts]
     for z, value in ends:
-        assert np.max(limits(z)[0]) < 1e-9
+        assert np.max(constraint_functions(z)[0]) < 1e-9
         assert value == banana(z)[0]
     best = min(value for _, value in ends)
     assert lowest - 0.05 < best <= lowest
@@ -59,11 +61,11 @@ def test_units_of_function_and_constraints_do_not_matter():
 
 
 def test_constraints_that_cannot_be_met_are_violated_least():
-    def limits(z):  # a >= 0.5 and a <= -0.5, the latter twice as dear; b below 0
+    def constraint_functions(z):  # a >= 0.5 and a <= -0.5, the latter with twice the weight; b below 0
         return np.array([0.5 - z[0], 2 * (z[0] + 0.5), z[1]]), np.array([[-1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
 
-    z = least_violation(limits, np.array([0.3, 0.7]), LOWER, UPPER)
-    np.testing.assert_allclose(np.sum(np.maximum(limits(z)[0], 0)), 1.0, atol=1e-9)  # at a = -0.5
+    z = least_violation(constraint_functions, np.array([0.3, 0.7]), LOWER, UPPER)
+    np.testing.assert_allclose(np.sum(np.maximum(constraint_functions(z)[0], 0)), 1.0, atol=1e-9)  # at a = -0.5
 
 
 def test_hard_constraints_hold():

@@ -1,4 +1,4 @@
-"""Alg. 2 choice by choice, on a context whose promises are given."""
+"""Alg. 2, choice by choice, for given acquisition values."""
 
 import math
 from dataclasses import dataclass, field

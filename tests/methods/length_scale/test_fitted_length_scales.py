@@ -16,7 +16,7 @@ from dale.models.likelihood import GRID, best_of, log_leave_one_out_density, log
 
 
 class Observed:
-    """A context that is nothing but observations."""
+    """A context with observations only."""
 
     previous = None
 
@@ -27,7 +27,7 @@ class Observed:
     def posterior(self, length_scale):
         return GaussianProcess.fit(SquaredExponential(length_scale), self.X, self.y)
 
-    def promise(self, posterior):
+    def max_log_acquisition(self, posterior):
         raise AssertionError("this policy has no business with the acquisition")
 
 
