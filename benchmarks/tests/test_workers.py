@@ -304,9 +304,9 @@ class TestCommand:
         assert capsys.readouterr().out == out
 
     def test_what_is_absent_is_said(self, tmp_path, capsys, monkeypatch):
-        def faked(wanted, path, *, rerun):
-            faked.asked = wanted, path, rerun
-            return [made_up(case) for case in wanted]
+        def faked(requested, path, *, rerun):
+            faked.asked = requested, path, rerun
+            return [made_up(case) for case in requested]
 
         monkeypatch.setattr(run_module, "run_missing", faked)
         monkeypatch.setitem(backends_module.NEEDED, "dask", ("dask_that_is_not_there", "dale.nor_this"))

@@ -96,10 +96,10 @@ def set_log_ticks(axis: Axis, numbers: Sequence[float]) -> None:
     axis.set_ticks([], minor=True)
 
 
-def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+def write_comparison(comparison: Comparison, directory: Path) -> list[Path]:
     """Write all figures of a comparison as PNG and SVG."""
     figures = {"regret": regret_figure(comparison, comparison.functions, comparison.methods)}
     targets = targets_figure(comparison, comparison.methods)
     if targets is not None:
         figures["targets"] = targets
-    return [save(figure, folder / f"{name}.{kind}") for name, figure in figures.items() for kind in ("png", "svg")]
+    return [save(figure, directory / f"{name}.{kind}") for name, figure in figures.items() for kind in ("png", "svg")]

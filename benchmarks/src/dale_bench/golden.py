@@ -184,12 +184,12 @@ def imgpo() -> Iterator[Run]:
 
 def resumed() -> Iterator[Run]:
     """Runs on disk that are resumed."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for budget in (17, 31, 45):
-            run = _minimize(branin, BOX, budget, 5, store=Path(folder) / "branin.db")
+            run = _minimize(branin, BOX, budget, 5, store=Path(directory) / "branin.db")
         yield run
         for budget in (20, 35):
-            run = _minimize(on_mixed_space, mixed_space(), budget, 5, store=Path(folder) / "mixed.db")
+            run = _minimize(on_mixed_space, mixed_space(), budget, 5, store=Path(directory) / "mixed.db")
         yield run
 
 

@@ -85,11 +85,11 @@ def curves_of(rows: Iterable[Row]) -> Curves:
     }
 
 
-def imported_curves(folder: Path) -> Curves:
+def imported_curves(directory: Path) -> Curves:
     """Imported curves, from a directory with one JSON file for each function."""
-    files = sorted(folder.glob("*.json"))
+    files = sorted(directory.glob("*.json"))
     if not files:
-        raise ValueError(f"expected a directory with .json files of curves, got {folder}, which has none")
+        raise ValueError(f"expected a directory with .json files of curves, got {directory}, which has none")
     curves: Curves = {}
     for file in files:
         content = json.loads(file.read_text())

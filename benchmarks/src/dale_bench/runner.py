@@ -121,8 +121,8 @@ def run_all(
                 line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
         else:
             _run_in_processes(todo, path, processes, line, make)
-    wanted = {job.key for job in jobs}
-    return [row for row in read(path) if row.key in wanted]
+    requested = {job.key for job in jobs}
+    return [row for row in read(path) if row.key in requested]
 
 
 def _run_in_processes(

@@ -205,11 +205,11 @@ def _comparison(curves: Any, functions: str, methods: str) -> Any:
     from dale_bench.comparison import Comparison
 
     if functions != "all":
-        wanted = _functions(functions)
-        absent = [f for f in wanted if f not in curves]
+        requested = _functions(functions)
+        absent = [f for f in requested if f not in curves]
         if absent:
             raise ValueError(f"expected functions with runs ({', '.join(curves)}), got {', '.join(absent)}")
-        curves = {f: curves[f] for f in wanted}
+        curves = {f: curves[f] for f in requested}
     everyone = dict.fromkeys(m for by in curves.values() for m in by)
     present = [m for m in everyone if not is_variant(m)] if methods == "all" else split_names(methods)
     curves = {f: {m: by[m] for m in present if m in by} for f, by in curves.items()}

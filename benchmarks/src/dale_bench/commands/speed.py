@@ -51,13 +51,13 @@ def speed(args: argparse.Namespace) -> int:
     unknown = [name for name in rerun if name not in (*plan.OURS, *plan.PEERS)]
     if unknown:
         raise ValueError(f"--rerun: expected names of {', '.join((*plan.OURS, *plan.PEERS))}, got {args.rerun!r}")
-    wanted = plan.cells(
+    requested = plan.cells(
         split_integers(args.sizes, "--sizes", MIN_SIZE),
         split_integers(args.dimensions, "--dimensions"),
         plan.PEERS if args.peers else (),
         args.peers_to,
     )
-    timings = plan.measure(wanted, args.rows, repeats=args.repeats, rerun=rerun)
+    timings = plan.measure(requested, args.rows, repeats=args.repeats, rerun=rerun)
     if not timings:
         raise ValueError("no measurement succeeded; the errors are printed above")
     remarks = [report.SLOWER, *map(str, report.verdicts(timings, time_imports(IMPORTS)))]

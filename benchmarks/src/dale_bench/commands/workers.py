@@ -57,11 +57,13 @@ def workers(args: argparse.Namespace) -> int:
     present = [backend for backend in backends if backend not in absent]
     if not present:
         raise ValueError(f"no backend is installed; missing: {', '.join(m for ms in absent.values() for m in ms)}")
-    wanted = cases(_runs(args.runs), present, split_integers(args.dimensions, "--dimensions"), args.workers, args.sigma)
-    few = [case for case in wanted if case.evaluations <= case.workers]
+    requested = cases(
+        _runs(args.runs), present, split_integers(args.dimensions, "--dimensions"), args.workers, args.sigma
+    )
+    few = [case for case in requested if case.evaluations <= case.workers]
     if few:
         raise ValueError(f"expected more evaluations in a run than workers ({args.workers}), got {few[0].evaluations}")
-    outcomes = run_missing(wanted, args.rows, rerun=args.rerun)
+    outcomes = run_missing(requested, args.rows, rerun=args.rerun)
     title = f"{args.workers} workers"
     show(args, title, report.idle_table(outcomes), report.remarks(outcomes, absent))
     show(args, "Proposals with and without pending trials", report.replay_table(outcomes), report.REPLAY_REMARKS)

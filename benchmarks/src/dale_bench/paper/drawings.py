@@ -79,12 +79,12 @@ def poor_minimum() -> Figure:
     return figure
 
 
-def regret(comparison: Comparison, function: str, wanted: tuple[str, ...]) -> Figure:
+def regret(comparison: Comparison, function: str, requested: tuple[str, ...]) -> Figure:
     """Figs. 2a, 2c, 2f."""
     figure = new_figure(5.4, 4.2)
     ax = figure.subplots()
     curves = comparison.curves.get(function, {})
-    draw_regret(ax, curves, wanted)
+    draw_regret(ax, curves, requested)
     ax.set_title(function, fontsize=TITLE)
     if curves:
         ax.legend(fontsize=SMALL, frameon=False)
@@ -140,9 +140,9 @@ def alpha_ratio(name: str, seed: int = 0) -> Figure:
     return figure
 
 
-def comparison(runs: Comparison, functions: tuple[str, ...], wanted: tuple[str, ...]) -> Figure:
+def comparison(runs: Comparison, functions: tuple[str, ...], requested: tuple[str, ...]) -> Figure:
     """Fig. 3."""
-    return regret_figure(runs, [f for f in functions if f in runs.curves], wanted)
+    return regret_figure(runs, [f for f in functions if f in runs.curves], requested)
 
 
 def _draw_model(ax: Axes, posterior: GaussianProcess, truth: Vector) -> None:

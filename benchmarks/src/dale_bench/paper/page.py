@@ -70,10 +70,10 @@ def reproduce(
     jobs = plan(quick=quick)
     if not only_draw:
         run_all(jobs, rows, processes=processes)
-    wanted = {job.key for job in jobs}
+    requested = {job.key for job in jobs}
     stands_for = {stand_in: method for method, stand_in in QUICK_STAND_INS.items()} if quick else {}
     curves = curves_of(
-        replace(row, method=stands_for.get(row.method, row.method)) for row in read(rows) if row.key in wanted
+        replace(row, method=stands_for.get(row.method, row.method)) for row in read(rows) if row.key in requested
     )
     comparison = Comparison(curves)
     figures = {

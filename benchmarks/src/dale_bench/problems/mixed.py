@@ -100,7 +100,7 @@ ACKLEY_ROTATION = random_rotation(stream(3, "ackley_mixed"), 5)
 
 
 def ackley_mixed(p: Named) -> float:
-    """Ackley's function of three whole numbers and two reals, moved and turned: nowhere negative, 0 at its place."""
+    """Ackley's function of three integers and two real numbers, moved and rotated: nowhere negative, 0 at its place."""
     x = np.array([p["i"], p["j"], p["k"], p["x"], p["y"]], dtype=float)
     return float(ackley_function(ACKLEY_ROTATION @ (x - ACKLEY_PLACE)))
 

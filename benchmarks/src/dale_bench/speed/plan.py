@@ -30,7 +30,7 @@ def cells(
 
 
 def measure(
-    wanted: Sequence[tuple[str, int, int]],
+    requested: Sequence[tuple[str, int, int]],
     path: Path,
     *,
     repeats: int,
@@ -41,7 +41,7 @@ def measure(
     """Make the measurements that are missing in the file, append each, and return all that exist of the requested ones.
 
     Args:
-        wanted: The requested measurements, as from `cells`.
+        requested: The requested measurements, as from `cells`.
         path: The file.
         repeats: Number of repetitions of each.
         rerun: Contenders to be measured again; their last measurement counts.
@@ -49,7 +49,7 @@ def measure(
         progress: Whether to show a progress bar; None shows it if standard error is a terminal.
     """
     known = {timing.key: timing for timing in read(path, Timing)}
-    todo = [key for key in wanted if key[0] in rerun or key not in known]
+    todo = [key for key in requested if key[0] in rerun or key not in known]
     missing = {c: contender(c).missing for c in dict.fromkeys(key[0] for key in todo) if c in PEERS}
     for name, modules in missing.items():
         if modules:
@@ -62,7 +62,7 @@ def measure(
                 append(path, timing)
                 known[key] = timing
             line.write(done, f"{key[0]}, n = {key[1]}, d = {key[2]}")
-    return [known[key] for key in wanted if key in known]
+    return [known[key] for key in requested if key in known]
 
 
 def _measured(key: tuple[str, int, int], repeats: int, run: Run) -> Timing | None:

@@ -136,15 +136,18 @@ def cases(
     ]
 
 
-def outcomes(wanted: Sequence[Case], directory: Path) -> list[Outcome]:
+def outcomes(requested: Sequence[Case], directory: Path) -> list[Outcome]:
     """Run the cases of one group in sequence; meant to be called in a new process.
 
     Args:
-        wanted: The cases.
+        requested: The cases.
         directory: A directory on the disk that is to hold the stores.
     """
-    with BACKENDS[wanted[0].backend](wanted[0].workers) as arguments, TemporaryDirectory(dir=directory) as scratch:
-        return [_outcome(case, arguments, Path(scratch) / str(i)) for i, case in enumerate(wanted)]
+    with (
+        BACKENDS[requested[0].backend](requested[0].workers) as arguments,
+        TemporaryDirectory(dir=directory) as scratch,
+    ):
+        return [_outcome(case, arguments, Path(scratch) / str(i)) for i, case in enumerate(requested)]
 
 
 def _outcome(case: Case, arguments: dict[str, Any], directory: Path) -> Outcome:
@@ -218,7 +221,7 @@ def _replayed(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
 
 
 def run_missing(
-    wanted: Sequence[Case],
+    requested: Sequence[Case],
     path: Path,
     *,
     rerun: bool = False,
@@ -228,7 +231,7 @@ def run_missing(
     """Make the runs that are missing in the file, append each outcome, and return the outcomes of all.
 
     Args:
-        wanted: The requested runs.
+        requested: The requested runs.
         path: The file. Temporary stores are in the same directory.
         rerun: Whether to repeat the runs that are in the file; the last outcome counts.
         run: How a group of runs is made: in a new process.
@@ -236,7 +239,7 @@ def run_missing(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {} if rerun else {found.case: found for found in read(path, Outcome)}
-    left = [case for case in wanted if case not in known]
+    left = [case for case in requested if case not in known]
     with Progress(max(len(left), 1), progress) as line:
         done = 0
         for (seconds, backend, store, _), group in groupby(left, lambda case: case.group):
@@ -245,4 +248,4 @@ def run_missing(
                 known[outcome.case] = outcome
                 append(path, outcome)
                 done += 1
-    return [known[case] for case in wanted]
+    return [known[case] for case in requested]
