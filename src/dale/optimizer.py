@@ -24,7 +24,7 @@ from dale.history.evaluation import Evaluation, check_count, check_default_noise
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
-from dale.history.seeding import RandomStreams, check_seed, generator
+from dale.history.seeding import RandomStreams, check_seed
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
 from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial
@@ -322,7 +322,7 @@ class Optimizer:
             seen = history.pending if snapshot.is_noisy else history.seen  # noisy points may be replicated
             self._domain.check_not_exhausted(seen)
             point, reason = self._propose(snapshot)
-            admitted = self._domain.admit(point, seen, generator(self.seed, history.n_asked))
+            admitted = self._domain.admit(point, seen, RandomStreams(self.seed, history.n_asked).fresh)
             return self._record(admitted.params, admitted.unit_x, reason.replaced() if admitted.replaced else reason)
 
     def _propose(self, snapshot: Snapshot) -> Proposal:

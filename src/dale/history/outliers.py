@@ -32,5 +32,6 @@ def find_outliers(X: Matrix, y: Vector) -> np.ndarray:
 def _far_above(y: Vector, sample: Vector) -> np.ndarray:
     """Which values (n,) lie far above a sample of them. Halves, because differences may overflow."""
     best = float(np.min(y)) / 2
-    typical = float(np.quantile(sample, 0.5, method="lower")) / 2 - best
+    middle = (len(sample) - 1) // 2
+    typical = float(np.partition(sample, middle)[middle]) / 2 - best
     return np.asarray((y / 2 - best) / OUTLIER_FACTOR > typical) & (typical > 0)

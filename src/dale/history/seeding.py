@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+STREAMS: dict[str, tuple[int, ...]] = {"global": (), "local": (1,)}  # what follows the number of the ask in the key
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -27,6 +28,7 @@ class RandomStreams:
 
     seed: int
     ask: int
+    _streams: dict[str, np.random.Generator] = field(default_factory=dict, repr=False, compare=False)
 
     def design(self) -> np.random.Generator:
         """A generator for the initial design, the same at every ask of a run."""
@@ -37,11 +39,13 @@ class RandomStreams:
 
         One object for each stream, whose draws continue at the next call.
         """
+        if stream not in self._streams:
+            self._streams[stream] = generator(self.seed, self.ask, *STREAMS[stream])
         return self._streams[stream]
 
-    @cached_property
-    def _streams(self) -> dict[str, np.random.Generator]:
-        return {"global": generator(self.seed, self.ask), "local": generator(self.seed, self.ask, 1)}
+    def fresh(self) -> np.random.Generator:
+        """A generator for a point that replaces the proposed one; begins anew at each call."""
+        return generator(self.seed, self.ask)
 
 
 def check_seed(seed: Any) -> int:

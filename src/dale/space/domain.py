@@ -7,6 +7,7 @@ constraints do not allow, a space-filling point replaces it: no point is propose
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -127,7 +128,7 @@ class Domain:
         n = self.space.cardinality
         return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
 
-    def admit(self, x: Vector, seen: Matrix, rng: np.random.Generator) -> Admitted:
+    def admit(self, x: Vector, seen: Matrix, rng: Callable[[], np.random.Generator]) -> Admitted:
         """The point x (d,) as the objective sees it; a space-filling point if that is among those seen or not allowed.
 
         Raises:
@@ -136,7 +137,7 @@ class Domain:
         snapped = self.space.snap(x)
         if self.is_new(snapped, seen):
             return self._admitted(snapped, replaced=False)
-        return self._admitted(self.space_filling_point(seen, rng), replaced=True)
+        return self._admitted(self.space_filling_point(seen, rng()), replaced=True)
 
     def _admitted(self, x: Vector, *, replaced: bool) -> Admitted:
         params = self.space.decode(x)
