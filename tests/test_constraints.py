@@ -343,8 +343,8 @@ class TestOtherMethods:
     def test_and_black_box_ones_without_losing_anything(self, method):
         optimizer = dale.Optimizer(UNIT, method=method)
         trial = optimizer.ask()
-        with pytest.raises(TypeError, match="takes no .*constraints"):
+        with pytest.raises(TypeError, match=r"takes no .*constraints"):
             optimizer.tell(trial, 1.0, constraints=[0.5])
         assert optimizer.history[0].state is TrialState.PENDING
-        with pytest.raises(TypeError, match="takes no .*constraints"):
+        with pytest.raises(TypeError, match=r"takes no .*constraints"):
             dale.minimize(gramacy, UNIT, budget=5, method=method)

@@ -9,7 +9,7 @@ import pytest
 import tqdm
 
 import dale
-from dale.progress import Progress
+from dale._progress import Progress
 
 QUICK = "dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=3, seed=0, progress={progress})"
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dale._blas import one_blas_thread
+from dale._progress import Progress
 from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator, next_completed
@@ -35,7 +36,6 @@ from dale.history.stopping import (
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method
 from dale.optimizer import Optimizer
-from dale.progress import Progress
 from dale.space.point import format_point, short_repr
 from dale.space.space import as_space
 from dale.space.table import is_table, points_of, rows_of

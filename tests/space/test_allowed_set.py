@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import dale
-from dale.space.allowed_set import POOL, AllowedSet
+from dale.space.allowed_set import POOL_SIZE, AllowedSet
 from dale.space.constraints import as_constraints
 from dale.space.space import as_space
 
@@ -32,10 +32,10 @@ THIN = {
 @pytest.mark.parametrize("name", THIN)
 def test_thin_sets_are_found_and_filled(name):
     inputs = inputs_of(*THIN[name])
-    assert inputs.pool.shape == (POOL, THIN[name][1])
+    assert inputs.pool.shape == (POOL_SIZE, THIN[name][1])
     assert inputs.allowed(inputs.pool).all()
     rng = np.random.default_rng(0)
-    some = inputs.some(200, rng)
+    some = inputs.sample(200, rng)
     assert inputs.allowed(some).all()
     assert len(np.unique(some, axis=0)) > 100
     among = inputs.allowed_among(rng.random((300, len(some[0]))), inputs.pool[0], rng)
@@ -51,9 +51,9 @@ def test_a_ring_is_filled_all_around():
 def test_slopes_are_those_of_the_margins_in_their_units():
     inputs = inputs_of(lambda x: [x[0] ** 2 - x[1], np.sin(3 * x[1]) - 0.9])
     x = np.array([0.3, 0.6])
-    values, slopes = inputs.limits(x)
-    np.testing.assert_allclose(values * inputs.units, [0.09 - 0.6, np.sin(1.8) - 0.9])
-    np.testing.assert_allclose(slopes * inputs.units[:, None], [[0.6, -1], [0, 3 * np.cos(1.8)]], atol=1e-8)
+    values, slopes = inputs.smooth_values(x)
+    np.testing.assert_allclose(values * inputs.scales, [0.09 - 0.6, np.sin(1.8) - 0.9])
+    np.testing.assert_allclose(slopes * inputs.scales[:, None], [[0.6, -1], [0, 3 * np.cos(1.8)]], atol=1e-8)
 
 
 def test_nothing_allowed_is_an_error_that_says_why():

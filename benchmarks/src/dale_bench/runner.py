@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from dale.progress import Progress
+from dale._progress import Progress
 from dale_bench.contender import Contender, Counted, Objective, Spent
 from dale_bench.contenders import contender
 from dale_bench.functions import get

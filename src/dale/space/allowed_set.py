@@ -1,14 +1,15 @@
-"""The allowed part of the unit cube, for methods: what may be proposed, and where allowed points are to be found.
+"""The allowed set: the points of the unit cube that satisfy the input constraints; sampling and projection.
 
-A thin set is hit by few random points or by none. So some allowed points, the pool, are found once:
+Few or no random points hit a thin set. So a pool of allowed points is computed once:
 
-1. Of a Sobol net, more and more of it, those that are allowed.
-2. If they are few, the violation (the sum of the margins' positive parts, each in units of its std over the net) is
-   minimised from the best of the net, and from some points all over the cube.
-3. If they are still few, they are made more by hit and run: from an allowed point along a random line to a random point
-   of it, nearer and nearer to where it started until that is allowed. This fills even a ring or a needle evenly.
+1. The allowed points of a Sobol sequence, which is extended if they are few.
+2. If they are still few, the violation is minimised from the points with the least violation and from the first ones of
+   the sequence. The violation is the sum of the positive parts of the constraint values, each divided by its std over
+   the sequence.
+3. If there are fewer than ``POOL_SIZE``, hit-and-run sampling adds points: from an allowed point it draws a point on a
+   random line, and shrinks the line towards the start until the draw is allowed. This fills even thin rings evenly.
 
-A constraint that says yes or no only has no gradient: step 2 is of no use to it, and the searches walk back into the set.
+A boolean constraint has no gradient. Step 2 cannot use it, and searches return to the allowed set by bisection.
 """
 
 from __future__ import annotations
@@ -24,164 +25,179 @@ from dale.optim.projected_newton import FunctionValues
 from dale.optim.sampling import sobol
 from dale.optim.slsqp import MAX_BISECTIONS, least_violation, minimize_slsqp, restore_feasibility
 
-NETS = (9, 12)  # sizes, as powers of two
-ENOUGH = 64  # allowed points of a net, below which it is enlarged
-REPAIRS = 24  # points of the net from which the violation is minimised
-POOL = 128
-ROUNDS = 4  # of hit and run
-SHRINKS = 24  # tries along one line
-SLOPE = 1e-6  # step of the differences, in sides of the cube
-NEAR = 128  # points that are taken from the pool then
-STEPS = 15  # of a search within the margins
-ROUGHLY = 12  # halvings on the way back to where a search within the margins begins
-SPARE = 4e-16  # how far inside, in sides of the cube, a correction aims at first
-FEW = 0.25  # of the points wanted: from the pool as well, if the cube at large gives fewer
+SOBOL_POWERS = (9, 12)  # lengths of the Sobol sequence, as powers of two
+MIN_ALLOWED = 64  # minimum number of allowed points before other ways to find them are tried
+N_MINIMISATIONS = 24  # points of the sequence from which the violation is minimised
+POOL_SIZE = 128
+N_ROUNDS = 4  # of hit-and-run sampling
+MAX_SHRINKS = 24  # of one line
+DIFFERENCE_STEP = 1e-6  # of finite differences, in sides of the cube
+N_NEAR_POOL = 128  # points of the pool from which a sample is completed
+MAX_SLSQP_STEPS = 15
+MAX_ROUGH_BISECTIONS = 12  # if SLSQP follows
+BOUNDARY_MARGIN = 4e-16  # in sides of the cube: initial distance from the boundary after a correction
+MIN_ALLOWED_FRACTION = 0.25  # of uniform random points: below this, a sample is completed from the pool
+CONSTRAINT_MARGINS = (1e-6, 0.0, 1e-3)  # scaled: tried in turn while the violation is minimised
 
 
 @dataclass(frozen=True, eq=False)
 class AllowedSet:
-    """What the constraints on the inputs allow.
+    """The points of the cube that the input constraints allow.
 
     Attributes:
-        allowed: Which points (m, d) of the cube may be proposed.
-        margins: Numbers (m, k) at points (m, d) that are at most 0 where allowed.
-        smooth: Which of them have gradients, (k,).
-        units: How much each of them varies over the cube, (k,).
+        allowed: Exact check of points (m, d).
+        values: Constraint values (m, k) at points (m, d), at most 0 where allowed.
+        smooth: Which constraint values have gradients, (k,).
+        scales: Standard deviations of the constraint values over the cube, (k,).
         pool: Allowed points, (p, d).
     """
 
     allowed: Callable[[Matrix], np.ndarray]
-    margins: Callable[[Matrix], Matrix]
+    values: Callable[[Matrix], Matrix]
     smooth: np.ndarray
-    units: Vector
+    scales: Vector
     pool: Matrix
 
     @classmethod
     def of(
         cls,
         allowed: Callable[[Matrix], np.ndarray],
-        margins: Callable[[Matrix], Matrix],
-        flat: Callable[[], np.ndarray],
+        values: Callable[[Matrix], Matrix],
+        boolean: Callable[[], np.ndarray],
         dimension: int,
-        trouble: Callable[[], str] = str,
+        last_error: Callable[[], str] = str,
     ) -> AllowedSet:
-        """From a check and its margins; an error if no allowed point can be found.
+        """The set of a check and its constraint values.
 
         Args:
-            allowed: The exact check.
-            margins: Its numbers.
-            flat: Which of them say yes or no only, once they have been looked at.
+            allowed: Exact check of points (m, d).
+            values: Constraint values (m, k) at points (m, d).
+            boolean: Which of them come from a bool, (k,); called after the first evaluation.
             dimension: Number of coordinates.
-            trouble: What the last constraint to raise has said.
+            last_error: The last exception that a constraint raised, as text; empty if there was none.
+
+        Raises:
+            SpaceError: No allowed point was found.
         """
-        for power in NETS:
+        for power in SOBOL_POWERS:
             net = (sobol(dimension, power) + 0.5 / 2**power) % 1.0
-            values = margins(net)
-            inside = np.all(values <= 0, axis=1)
-            if np.sum(inside) >= ENOUGH:
+            at_net = values(net)
+            inside = np.all(at_net <= 0, axis=1)
+            if np.sum(inside) >= MIN_ALLOWED:
                 break
-        finite = np.where(np.isfinite(values), values, np.nan)
+        finite = np.where(np.isfinite(at_net), at_net, np.nan)
         with np.errstate(invalid="ignore", over="ignore"):
             std = np.array([np.nanstd(c) if np.any(np.isfinite(c)) else 1.0 for c in finite.T])
-        units = np.where(np.isfinite(std) & (std > 0), std, 1.0)
-        bare = cls(allowed, margins, ~flat(), units, np.empty((0, dimension)))
-        points = net[inside][:POOL]
+        scales = np.where(np.isfinite(std) & (std > 0), std, 1.0)
+        without_pool = cls(allowed, values, ~boolean(), scales, np.empty((0, dimension)))
+        points = net[inside][:POOL_SIZE]
         points = points[allowed(points)]
-        if len(points) < ENOUGH:
-            points = np.vstack([points, bare._repaired(net[~inside], values[~inside])])
+        if len(points) < MIN_ALLOWED:
+            points = np.vstack([points, without_pool._minimised(net[~inside], at_net[~inside])])
         if len(points) == 0:
+            lowest = np.array2string(np.min(at_net, axis=0), precision=3)
+            error = f"; the last error in a constraint: {last_error()}" if last_error() else ""
             raise SpaceError(
-                f"no point that the constraints allow was found among {len(net)} points of the space and by going from "
-                f"the best of them towards smaller violations; the least violations of the single constraints were "
-                f"{np.array2string(np.min(values, axis=0), precision=3)} (wanted: at most 0)"
-                + (f"; the last error in a constraint: {trouble()}" if trouble() else "")
-                + ". Check their signs, or make the space such that an allowed point is easier to meet"
+                f"no point that the constraints allow was found among {len(net)} points of the space or by minimising "
+                f"the violation from the best of them; expected values of at most 0, lowest values {lowest}{error}. "
+                "Check the signs of the constraints, or choose bounds of which they allow a larger part"
             )
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0,)))
-        while len(points) < POOL:
-            points = np.vstack([points, bare._walked(points, rng)])
-        return cls(allowed, margins, bare.smooth, units, frozen(points[:POOL]))
+        while len(points) < POOL_SIZE:
+            points = np.vstack([points, without_pool._random_walk(points, rng)])
+        return cls(allowed, values, without_pool.smooth, scales, frozen(points[:POOL_SIZE]))
 
     def violation(self, points: Matrix) -> Vector:
-        """Sum of the positive parts of the margins at points (m, d), in their units, (m,)."""
-        return np.asarray(np.sum(np.maximum(self.margins(points), 0.0) / self.units, axis=1))
+        """Sum of the positive parts of the scaled constraint values at points (m, d), (m,)."""
+        return np.asarray(np.sum(np.maximum(self.values(points), 0.0) / self.scales, axis=1))
 
-    def limits(self, x: Vector) -> tuple[Vector, Matrix]:
-        """Smooth margins (k,) at a point (d,) of the cube and their gradients (k, d), in their units."""
+    def smooth_values(self, x: Vector) -> tuple[Vector, Matrix]:
+        """Scaled values (k,) of the smooth constraints at a point (d,), and their gradients (k, d)."""
         d = len(x)
-        low, high = np.maximum(x - SLOPE, 0.0), np.minimum(x + SLOPE, 1.0)
-        around = np.tile(x, (2 * d + 1, 1))
-        around[np.arange(d), np.arange(d)] = low
-        around[np.arange(d, 2 * d), np.arange(d)] = high
-        values = self.margins(np.clip(around, 0.0, 1.0))[:, self.smooth] / self.units[self.smooth]
+        low, high = np.maximum(x - DIFFERENCE_STEP, 0.0), np.minimum(x + DIFFERENCE_STEP, 1.0)
+        stencil = np.tile(x, (2 * d + 1, 1))
+        stencil[np.arange(d), np.arange(d)] = low
+        stencil[np.arange(d, 2 * d), np.arange(d)] = high
+        values = self.values(np.clip(stencil, 0.0, 1.0))[:, self.smooth] / self.scales[self.smooth]
         with np.errstate(invalid="ignore"):
             gradients = (values[d : 2 * d] - values[:d]) / (high - low)[:, None]
         return values[-1], np.where(np.isfinite(gradients), gradients, 0.0).T
 
-    def some(self, n: int, rng: np.random.Generator) -> Matrix:
-        """About n allowed points (m, d), at least one: of the whole cube, and where it gives few, near the pool's."""
+    def sample(self, n: int, rng: np.random.Generator) -> Matrix:
+        """At least one allowed point, (m, d): those among n uniform random ones; if few, with points near the pool."""
         points = rng.random((n, self.pool.shape[1]))
         points = points[self.allowed(points)]
-        if len(points) >= FEW * n:
+        if len(points) >= MIN_ALLOWED_FRACTION * n:
             return points
-        return np.vstack([points, self._hit_and_run(self.pool[rng.integers(len(self.pool), size=NEAR)], rng)])
+        near = self.pool[rng.integers(len(self.pool), size=N_NEAR_POOL)]
+        return np.vstack([points, self._hit_and_run(near, rng)])
 
     def allowed_among(self, points: Matrix, incumbent: Vector, rng: np.random.Generator) -> Matrix:
-        """Which of some points (m, d) are allowed; where they are few, with others from the pool and the incumbent."""
+        """The allowed ones of points (m, d); if they are few, with points near the pool and near the incumbent."""
         inside = points[self.allowed(points)]
-        if len(inside) >= FEW * len(points):
+        if len(inside) >= MIN_ALLOWED_FRACTION * len(points):
             return inside
-        near = self.pool[rng.integers(len(self.pool), size=NEAR)]
+        near = self.pool[rng.integers(len(self.pool), size=N_NEAR_POOL)]
         if self.allowed(incumbent[None, :])[0]:
-            near = np.vstack([near, np.tile(incumbent, (NEAR // 4, 1))])
+            near = np.vstack([near, np.tile(incumbent, (N_NEAR_POOL // 4, 1))])
         return np.vstack([inside, self._hit_and_run(near, rng)])
 
-    def walked_back(
+    def project_back(
         self,
-        below: Callable[[Matrix], FunctionValues],
+        fun: Callable[[Matrix], FunctionValues],
         ends: Matrix,
         values: Vector,
         starts: Matrix,
         lower: Vector | Matrix,
         upper: Vector | Matrix,
     ) -> tuple[Matrix, Vector]:
-        """Where searches have ended (m, d) and what they found (m,), made allowed.
+        """Make the minima of searches allowed.
 
-        An end that is not allowed goes back towards its start, which is; from there the search goes on within the
-        margins.
+        A minimum that is not allowed is moved towards its start by bisection. From there, the search continues subject
+        to the smooth constraints.
+
+        Args:
+            fun: The function that was minimised.
+            ends: Minima without input constraints, (m, d).
+            values: Values there, (m,).
+            starts: Allowed points from which the searches started, (m, d).
+            lower: Lower bounds, (d,) or (m, d).
+            upper: Upper bounds, (d,) or (m, d).
+
+        Returns:
+            Allowed points (m, d), and the values there, (m,).
         """
         ends, values = ends.copy(), values.copy()
         lower, upper = (np.broadcast_to(face, ends.shape) for face in (lower, upper))
 
-        def at(x: Vector) -> tuple[float, Vector]:
-            surface = below(x[None, :])
-            return float(surface.value[0]), surface.gradient[0]
+        def fun_at(x: Vector) -> tuple[float, Vector]:
+            result = fun(x[None, :])
+            return float(result.value[0]), result.gradient[0]
 
-        def one(x: Vector) -> bool:
+        def is_allowed(x: Vector) -> bool:
             return bool(self.allowed(x[None, :])[0])
 
+        max_bisections = MAX_ROUGH_BISECTIONS if self.smooth.any() else MAX_BISECTIONS
         for i in np.flatnonzero(~self.allowed(ends)):
             box = lower[i], upper[i]
-            x = restore_feasibility(
-                ends[i], starts[i], one, None, *box, max_bisections=ROUGHLY if self.smooth.any() else MAX_BISECTIONS
-            )
-            assert x is not None  # there is a start to go back to
+            x = restore_feasibility(ends[i], starts[i], is_allowed, None, *box, max_bisections=max_bisections)
+            assert x is not None  # the start is allowed
             if self.smooth.any():
-                there, _ = minimize_slsqp(at, self.limits, x, *box, max_steps=STEPS)
-                back = restore_feasibility(there, x, one, self.limits, *box, margin=SPARE)
-                x = x if back is None or not at(back)[0] < at(x)[0] else back
-            ends[i], values[i] = x, at(x)[0]
+                end, _ = minimize_slsqp(fun_at, self.smooth_values, x, *box, max_steps=MAX_SLSQP_STEPS)
+                restored = restore_feasibility(end, x, is_allowed, self.smooth_values, *box, margin=BOUNDARY_MARGIN)
+                x = x if restored is None or not fun_at(restored)[0] < fun_at(x)[0] else restored
+            ends[i], values[i] = x, fun_at(x)[0]
         return ends, values
 
-    def _walked(self, points: Matrix, rng: np.random.Generator) -> Matrix:
-        """Allowed points (ENOUGH, d), some steps of hit and run away from the given ones."""
-        points = points[rng.integers(len(points), size=ENOUGH)]
-        for _ in range(ROUNDS):
+    def _random_walk(self, points: Matrix, rng: np.random.Generator) -> Matrix:
+        """Allowed points (MIN_ALLOWED, d), ``N_ROUNDS`` hit-and-run steps away from some of the given ones (m, d)."""
+        points = points[rng.integers(len(points), size=MIN_ALLOWED)]
+        for _ in range(N_ROUNDS):
             points = self._hit_and_run(points, rng)
         return points
 
     def _hit_and_run(self, points: Matrix, rng: np.random.Generator) -> Matrix:
-        """One step of hit and run from allowed points (m, d): never out of the set."""
+        """One hit-and-run step from each of the allowed points (m, d), to allowed points (m, d)."""
         (m, d), points = points.shape, points.copy()
         direction = rng.standard_normal((m, d))
         direction /= np.max(np.abs(direction), axis=1, keepdims=True)
@@ -190,36 +206,39 @@ class AllowedSet:
         ends = np.where(direction == 0, np.array([-np.inf, np.inf])[:, None, None], np.sort(ends, axis=0))
         low, high = np.max(ends[0], axis=1), np.min(ends[1], axis=1)
         waiting = np.arange(m)
-        for _ in range(SHRINKS):
+        for _ in range(MAX_SHRINKS):
             t = low + (high - low) * rng.random(len(waiting))
             tried = np.clip(points[waiting] + t[:, None] * direction[waiting], 0.0, 1.0)
-            good = self.allowed(tried)
-            points[waiting[good]] = tried[good]
-            low, high = np.where(t < 0, t, low)[~good], np.where(t < 0, high, t)[~good]
-            waiting = waiting[~good]
+            allowed = self.allowed(tried)
+            points[waiting[allowed]] = tried[allowed]
+            low, high = np.where(t < 0, t, low)[~allowed], np.where(t < 0, high, t)[~allowed]
+            waiting = waiting[~allowed]
             if len(waiting) == 0:
                 break
         return points
 
-    def _repaired(self, points: Matrix, values: Matrix) -> Matrix:
-        """Allowed points (m, d), found by minimising the violation from some points (n, d)."""
+    def _minimised(self, points: Matrix, values: Matrix) -> Matrix:
+        """Allowed points (m, d), found by minimising the violation from some of the points (n, d), values (n, k)."""
         lower, upper = np.zeros(points.shape[1]), np.ones(points.shape[1])
         found = []
-        spoilt = np.sum(np.maximum(values, 0.0) / self.units, axis=1)
-        least = np.argsort(spoilt, kind="stable")[: REPAIRS // 2]
-        for i in np.unique([*least, *range(min(REPAIRS, len(points)))]):  # the net begins with points all over the cube
-            if not self.smooth.any() or not np.isfinite(spoilt[i]):
+        violation = np.sum(np.maximum(values, 0.0) / self.scales, axis=1)
+        least = np.argsort(violation, kind="stable")[: N_MINIMISATIONS // 2]
+        # The first points of a Sobol sequence are spread over the whole cube.
+        for i in np.unique([*least, *range(min(N_MINIMISATIONS, len(points)))]):
+            if not self.smooth.any() or not np.isfinite(violation[i]):
                 continue
-            for spare in (1e-6, 0.0, 1e-3):
-                x = least_violation(self._tighter(spare), points[i], lower, upper)
+            for margin in CONSTRAINT_MARGINS:
+                x = least_violation(self._tightened(margin), points[i], lower, upper)
                 if self.allowed(x[None, :])[0]:
                     found.append(x)
                     break
         return np.array(found).reshape(-1, points.shape[1])
 
-    def _tighter(self, spare: float) -> Callable[[Vector], tuple[Vector, Matrix]]:
-        def limits(x: Vector) -> tuple[Vector, Matrix]:
-            values, gradients = self.limits(x)
-            return values + spare, gradients
+    def _tightened(self, margin: float) -> Callable[[Vector], tuple[Vector, Matrix]]:
+        """The smooth constraints with a margin added to their scaled values."""
 
-        return limits
+        def tightened(x: Vector) -> tuple[Vector, Matrix]:
+            values, gradients = self.smooth_values(x)
+            return values + margin, gradients
+
+        return tightened

@@ -1,8 +1,8 @@
-"""The unit cube as the objective sees it: which points it can be given, which are allowed, which are left.
+"""The domain of the search: the unit cube, snapped to the values that parameters can take, less disallowed points.
 
-Values in the user's units are rounded to integers, steps and options, so that many points of the cube are one to the
-objective. A proposal is snapped to what the objective sees. Where that is a point seen before, or one that the input
-constraints do not allow, a space-filling point replaces it: no point is proposed twice while there is another.
+Values in the user's units are rounded to integers, steps and options, so many points of the cube are the same point to
+the objective. A proposal is snapped to the point that the objective receives. If that was proposed before, or if the
+input constraints do not allow it, a space-filling point replaces it. No point is proposed twice while another is left.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from dale.space.constraints import Constraints
 from dale.space.point import Params
 from dale.space.space import Space
 
-N_TRIES = 16  # for a space-filling point that is new after rounding
-N_CANDIDATES = 512  # allowed points, of which the farthest from all others is taken
-MAX_ENUMERATED = 1024  # a finite space of at most so many points is enumerated as a whole
-MAX_SEARCHED = 4096  # points of a larger one that are searched for one that the constraints allow
+N_TRIES = 16  # attempts to find a space-filling point that is new after snapping
+N_CANDIDATES = 512  # allowed points from which the farthest from all others is chosen
+MAX_ENUMERATED = 1024  # finite spaces with at most this many points are enumerated
+MAX_SEARCHED = 4096  # points of a larger finite space that are searched for an allowed one
 
 
 class Admitted(NamedTuple):
     """A point that may be evaluated.
 
     Attributes:
-        unit_x: In the unit cube, as the objective sees it, (d,).
-        params: As the objective takes it.
+        unit_x: The point in the unit cube, snapped, (d,).
+        params: The point in the user's units.
         replaced: Whether it replaces the proposed point.
     """
 
@@ -49,8 +49,8 @@ class Domain:
 
     Attributes:
         space: The user's space.
-        constraints: Input constraints as the user wrote them; None for none.
-        allowed_set: The same in the cube, for searches; None for none.
+        constraints: Input constraints in the user's units; None for none.
+        allowed_set: The same in the cube; None for none.
     """
 
     space: Space
@@ -59,14 +59,21 @@ class Domain:
 
     @classmethod
     def of(cls, space: Space, constraints: Constraints | None = None) -> Domain:
-        """Of a space and its input constraints; an error if they allow no point that can be found."""
+        """The domain of a space and its input constraints.
+
+        Raises:
+            SpaceError: No point that the constraints allow was found.
+        """
         if constraints is None:
             return cls(space)
-        known = constraints
         allowed_set = AllowedSet.of(
-            known.allowed, known.values, lambda: known.boolean, space.dimension, lambda: known.last_error
+            constraints.allowed,
+            constraints.values,
+            lambda: constraints.boolean,
+            space.dimension,
+            lambda: constraints.last_error,
         )
-        return cls(space, known, allowed_set)
+        return cls(space, constraints, allowed_set)
 
     @classmethod
     def unit(cls, dimension: int) -> Domain:
@@ -80,22 +87,22 @@ class Domain:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Number of parameters that vary; several options take a coordinate each."""
+        """Number of parameters that vary; a parameter with options may take several coordinates."""
         return sum(p.n_coordinates > 0 for p in self.space.parameters.values())
 
     @cached_property
     def is_continuous(self) -> bool:
-        """Whether the objective sees every point of the cube."""
+        """Whether all coordinates are continuous, so that snapping changes no point."""
         return bool(self.space.continuous.all())
 
     @property
     def continuous(self) -> np.ndarray:
-        """Coordinates that move freely, (d,)."""
+        """Which coordinates are continuous, (d,)."""
         return self.space.continuous
 
     @property
     def ordered(self) -> np.ndarray:
-        """Coordinates whose values have an order, (d,): continuous ones, integers and steps."""
+        """Which coordinates have ordered values, (d,): continuous ones, integers and steps."""
         return self.space.ordered
 
     @property
@@ -104,7 +111,7 @@ class Domain:
         return self.space.spacing
 
     def snap(self, X: Matrix) -> Matrix:
-        """Points (m, d) as the objective sees them."""
+        """Points (m, d), moved to the nearest values that their parameters can take."""
         return self.space.snap_all(X)
 
     def active(self, X: Matrix) -> np.ndarray:
@@ -112,7 +119,7 @@ class Domain:
         return self.space.active(X)
 
     def free(self, x: Vector) -> np.ndarray:
-        """Coordinates that are continuous and active at a snapped point (d,)."""
+        """Which coordinates are continuous and active at a snapped point (d,), (d,)."""
         return self.continuous & self.active(x[None, :])[0]
 
     def allowed(self, X: Matrix) -> np.ndarray:
@@ -120,7 +127,7 @@ class Domain:
         return np.ones(len(X), dtype=bool) if self.allowed_set is None else self.allowed_set.allowed(X)
 
     def allows(self, x: Vector) -> bool:
-        """Whether they allow one point (d,)."""
+        """Whether the input constraints allow one point (d,)."""
         return self.constraints is None or self.constraints.allows(self.space.decode(x))
 
     def exhausted(self, seen: Matrix) -> bool:
@@ -129,10 +136,10 @@ class Domain:
         return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
 
     def admit(self, x: Vector, seen: Matrix, rng: Callable[[], np.random.Generator]) -> Admitted:
-        """The point x (d,) as the objective sees it; a space-filling point if that is among those seen or not allowed.
+        """The point x (d,), snapped; a space-filling point if that is among those seen (n, d) or not allowed.
 
         Raises:
-            SpaceExhausted: No other point is left.
+            SpaceExhausted: No new point is left.
         """
         snapped = self.space.snap(x)
         if self.is_new(snapped, seen):
@@ -153,14 +160,18 @@ class Domain:
         return not bool(np.any(np.all(seen == x, axis=1))) and self.allows(x)
 
     def far_from(self, points: Matrix, rng: np.random.Generator, *, snap: bool = False) -> Vector:
-        """An allowed point of the cube far from all given ones (n, d); with ``snap``, as the objective sees it."""
+        """An allowed point far from all given ones (n, d); with ``snap``, it is snapped."""
         if self.allowed_set is None:
             return far_from(points, self.dimension, rng, snap=self.snap if snap else None)
-        candidates = self.allowed_set.some(N_CANDIDATES, rng)
+        candidates = self.allowed_set.sample(N_CANDIDATES, rng)
         return farthest(self.snap(candidates) if snap else candidates, points)
 
     def space_filling_point(self, seen: Matrix, rng: np.random.Generator) -> Vector:
-        """A new point far from those seen (n, d); where floats leave no other, one of them."""
+        """A new point far from those seen (n, d); a seen point if floating-point numbers leave no other.
+
+        Raises:
+            SpaceExhausted: All allowed points of a finite space have been seen.
+        """
         n = self.space.cardinality
         if n is not None and n <= MAX_ENUMERATED:
             left = [p for p in map(self.space.encode_index, range(n)) if self.is_new(p, seen)]
@@ -173,18 +184,18 @@ class Domain:
                 return point
         if n is not None:
             return self._next_new(n, seen, rng)
-        # Even rounding leads out of the allowed set, which is as thin as floats: a point of the pool again.
+        # The allowed set is so thin that rounding leads out of it: return a point of the pool again.
         return point if self.allowed_set is None or self.allows(point) else self.space.snap(self.allowed_set.pool[0])
 
     def _next_new(self, n: int, seen: Matrix, rng: np.random.Generator) -> Vector:
         """A new point of a finite space of n points, by enumeration from a random one."""
         first = int(rng.integers(min(n, 2**62)))
-        # Of one more than were seen, one is new; constraints may rule it out.
+        # Among len(seen) + 1 points at least one is new, but the constraints may not allow it.
         tries = len(seen) + 1 if self.allowed_set is None else min(n, len(seen) + MAX_SEARCHED)
         row = (self.space.encode_index((first + k) % n) for k in range(tries))
         new = next((p for p in row if self.is_new(p, seen)), None)
         if new is None:
-            raise _exhausted("all points that the constraints allow, as far as they could be found,")
+            raise _exhausted("all points that the constraints allow and that were found")
         return new
 
 

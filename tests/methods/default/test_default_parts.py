@@ -12,8 +12,8 @@ import dale
 from dale.history.reason import Reason, Source
 from dale.history.seeding import generator
 from dale.history.trial import TrialState
-from dale.methods.default import global_search as landscape_module
-from dale.methods.default.global_search import SKEWED, GlobalSearch
+from dale.methods.default import global_search as global_search_module
+from dale.methods.default.global_search import MIN_SKEWNESS, GlobalSearch
 from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.method import DefaultMethod
 from dale.methods.default.selection import _is_taken
@@ -248,7 +248,7 @@ class TestThinned:
     )
     def test_how_many_it_sees(self, monkeypatch, fewest, seen):
         """Less one for each pending point, but not as few as pending ones would have it; the best is among them."""
-        monkeypatch.setattr(landscape_module, "FEWEST", fewest)
+        monkeypatch.setattr(global_search_module, "MIN_OBSERVATIONS", fewest)
         X = np.random.default_rng(0).random((50, 5))
         y = np.sum((X - 0.5) ** 2, axis=1)
         optimizer = given(X, y, global_model=GlobalSettings(max_observations=30))
@@ -306,7 +306,7 @@ class TestPending:
         np.testing.assert_array_equal(believed, [np.min(model.values), np.max(model.values)])
 
     def test_of_very_many_an_even_sample(self, monkeypatch):
-        monkeypatch.setattr(landscape_module, "MOST_PENDING", 7)
+        monkeypatch.setattr(global_search_module, "MAX_PENDING", 7)
         P = np.random.default_rng(3).random((20, 2))
         now = self.waiting(P)
         seen = now.with_pending(now.posterior(0.1)).points[9:]
@@ -324,9 +324,9 @@ class TestSkewedValues:
         return np.array([0.0, 0.2, 0.5, 0.8, 1.0, 1.1, 1.2, 1.3, worst])
 
     def test_only_strongly_skewed_ones_are_compressed(self):
-        assert landscape(given(self.X, self.values(1 + 0.9 * SKEWED))).transform is None
-        assert landscape(given(self.X, self.values(1 + 1.1 * SKEWED))).transform is not None
-        plain = given(self.X, self.values(1 + 1.1 * SKEWED), global_model=GlobalSettings(log_transform=False))
+        assert landscape(given(self.X, self.values(1 + 0.9 * MIN_SKEWNESS))).transform is None
+        assert landscape(given(self.X, self.values(1 + 1.1 * MIN_SKEWNESS))).transform is not None
+        plain = given(self.X, self.values(1 + 1.1 * MIN_SKEWNESS), global_model=GlobalSettings(log_transform=False))
         assert landscape(plain).transform is None
 
     def test_compressed_to_their_logarithm_over_the_best(self):
@@ -379,7 +379,7 @@ def test_neither_side_enters_a_closed_region(name, seed):
     trials = run(function.fun, function.bounds, 50, seed).history
     for k, trial in enumerate(trials, 1):
         regions = TrustRegionSet.replay(trials[:k])  # with those that were closed by the proposal itself
-        assert not regions.inside(trial.unit_x[None])[0]
+        assert not regions.covers(trial.unit_x[None])[0]
     assert regions.closed
 
 

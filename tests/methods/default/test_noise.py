@@ -1,4 +1,4 @@
-"""NoiseEstimate: what proves it, what is believed then, what becomes of a run; and no function without noise has any."""
+"""Noise: how it is specified or detected, what the models do then, and that deterministic functions show none."""
 
 import math
 from dataclasses import replace

@@ -69,7 +69,7 @@ def test_the_global_side_knows_the_regions_that_this_proposal_closes(monkeypatch
             for closed in trial.reason.closed_regions:
                 center = optimizer.history[closed.center].unit_x
                 assert any(np.array_equal(ball.center, center) for ball in seen[-1].regions.closed)
-                assert not seen[-1].regions.inside(seen[-1].starts).any()
+                assert not seen[-1].regions.covers(seen[-1].starts).any()
         assert any(t.reason.closed_regions for t in optimizer.history)
 
 

@@ -144,19 +144,19 @@ class TestAllTrials:
         trials = told_in_turn(WELL)
         (region,) = TrustRegionSet.replay(trials).open
         assert state(region) == ([0.5, 0.5], 0.1, 0, True)
-        assert state(TrustRegionSet.replay(trials).around(trials[1].unit_x)) == ([0.5, 0.51], 0.1, 0, True)
+        assert state(TrustRegionSet.replay(trials).at(trials[1].unit_x)) == ([0.5, 0.51], 0.1, 0, True)
 
     def test_reach(self):
         regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, failures=2, confirmed=True),))
         near, far = MIDDLE + 0.0999 * MAX_MOVE, MIDDLE + 0.1001 * MAX_MOVE
-        assert regions.around(near).failures == 2
-        new = regions.around(far, initial_radius=0.07)
+        assert regions.at(near).failures == 2
+        new = regions.at(far, initial_radius=0.07)
         assert (new.radius, new.failures, new.confirmed) == (0.07, 0, False)
-        assert regions.around(far).radius == INITIAL_RADIUS
+        assert regions.at(far).radius == INITIAL_RADIUS
 
     def test_the_region_used_last_comes_first(self):
         regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, 1), TrustRegion(MIDDLE + 0.1, 0.1, 2)))
-        assert regions.around(MIDDLE + 0.05).failures == 2
+        assert regions.at(MIDDLE + 0.05).failures == 2
 
     def test_a_failed_evaluation_is_a_failure(self):
         for length in (FULL, HALF_WAY, TINY):
@@ -201,12 +201,12 @@ class TestAllTrials:
         (ball,) = regions.closed
         assert ball.radius == 0.07
         np.testing.assert_array_equal(ball.center, trials[1].unit_x)
-        inside = regions.inside(trials[1].unit_x + np.array([[0.069, 0.0], [0.071, 0.0]]))
+        inside = regions.covers(trials[1].unit_x + np.array([[0.069, 0.0], [0.071, 0.0]]))
         assert inside.tolist() == [True, False]
 
     def test_closing_spares_what_is_far(self):
         far = TrustRegion(np.array([0.05, 0.05]), 0.1)
-        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1), far)).without(Ellipsoid(MIDDLE + 0.01, 0.02))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1), far)).close(Ellipsoid(MIDDLE + 0.01, 0.02))
         assert regions.open == (far,)
 
     def test_when_they_were_told_does_not_show(self):
@@ -260,7 +260,7 @@ class TestLife:
     @settings(deadline=None, derandomize=True, max_examples=150)
     @given(events=events)
     def test_any_history_with_one_object(self, events):
-        """Asked, told out of turn, failed and told after all, cut off, with another failure_tolerance, another run's trials."""
+        """Values in any order, failures that get a value later, dropped trials, other settings, another run."""
         life, trials, settings = RegionReplay(), [], TrustRegionSettings()
         for what, number in events:
             i = number % max(len(trials), 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dale._progress import Progress
 from dale.optimizer import Optimizer
-from dale.progress import Progress
 from dale_bench.fresh_process import in_fresh_process
 from dale_bench.functions import Function, get
 from dale_bench.jsonl import append, read

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dale.progress import Progress
+from dale._progress import Progress
 from dale_bench.contenders import contender
 from dale_bench.fresh_process import in_fresh_process
 from dale_bench.jsonl import append, read

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from dale import methods
+from dale._progress import Progress
 from dale.history.reason import Source
 from dale.methods.base import Method
 from dale.minimize import minimize
-from dale.progress import Progress
 from dale_bench.fresh_process import in_fresh_process
 from dale_bench.jsonl import append, read
 from dale_bench.speed.observations import objective

@@ -1,4 +1,4 @@
-"""The global side of the default method at one proposal: its model, what that promises, and where it promises most."""
+"""The global side of the default method at one proposal: its Gaussian process and the maximum of its acquisition."""
 
 from __future__ import annotations
 
@@ -36,24 +36,33 @@ from dale.optim.multistart import N_STARTS, Box, Maximum, starting_points
 from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
 
-FEWEST = 256  # observations that the model sees at least, however many points are pending
-MOST_PENDING = 128  # pending points that the model sees
-LEVELS = tuple(np.linspace(0, 1, 17))  # at which a coordinate that is not free is tried at the best observation
-SKEWED = 5.0  # upper range over lower range, around the median, from which values are compressed
-TOP = Tolerance(gtol=1e-6, ftol=1e-10)  # of a climb; points are rounded anyway
+MIN_OBSERVATIONS = 256  # lower limit of the number of observations in the model, however many points are pending
+MAX_PENDING = 128  # maximum number of pending points in the model
+COORDINATE_LEVELS = tuple(np.linspace(0, 1, 17))  # tried for each discrete coordinate of the incumbent
+MIN_SKEWNESS = 5.0  # (worst - median) / (median - best): above this, values are log-transformed
+ACQUISITION_TOLERANCE = Tolerance(gtol=1e-6, ftol=1e-10)  # coarse, because proposals are rounded anyway
 
 
 @dataclass(frozen=True, eq=False)
 class GlobalSearch:
-    """The global side at one proposal; it is the ``LengthScaleContext`` that a length-scale policy looks at."""
+    """The global side at one proposal. It implements ``LengthScaleContext`` for the length-scale policy.
+
+    Attributes:
+        settings: Settings of the global model.
+        snapshot: State of the run.
+        observations: Without outliers and the replicate.
+        regions: Trust regions; proposals stay outside the closed ones.
+        rng: Draws the starting points.
+        incumbent: Row of the best feasible observation; None if none is feasible.
+    """
 
     settings: GlobalSettings
     snapshot: Snapshot
-    observations: Observations  # without outliers and the replicate
+    observations: Observations
     regions: TrustRegionSet
     rng: np.random.Generator
-    incumbent: int | None  # row of the best feasible observation
-    _seen: list[tuple[GaussianProcess, Vector]] = field(init=False, default_factory=list)
+    incumbent: int | None
+    _at_starts: list[tuple[GaussianProcess, Vector]] = field(init=False, default_factory=list)
 
     @property
     def scale(self) -> Standardize:
@@ -77,7 +86,7 @@ class GlobalSearch:
 
     @property
     def n(self) -> int:
-        """Number of observations that the model sees."""
+        """Number of observations in the model."""
         return len(self._data[1])
 
     @property
@@ -87,20 +96,17 @@ class GlobalSearch:
 
     @cached_property
     def starts(self) -> Matrix:
-        """Where the search looks first, (m, d)."""
+        """Starting points of the search, (m, d)."""
         incumbent = self.observations.X[np.nanargmin(self.observations.y) if self.incumbent is None else self.incumbent]
         starts = starting_points(self.rng, Box.unit(self.dimension), incumbent)
         if not self.domain.is_continuous:
-            starts = _as_seen(starts, incumbent, self.domain)
+            starts = _snapped(starts, incumbent, self.domain)
         if self.domain.allowed_set is not None:
             starts = self.domain.allowed_set.allowed_among(starts, incumbent, self.rng)
-        starts = starts[~self.regions.inside(starts)]
-        if (
-            len(self.snapshot.history.pending) > MOST_PENDING
-        ):  # those that the model does not get keep others away themselves
-            starts = starts[
-                are_separated(starts, self.snapshot.history.pending, THINNING_DISTANCE * math.sqrt(self.dimension))
-            ]
+        starts = starts[~self.regions.covers(starts)]
+        pending = self.snapshot.history.pending
+        if len(pending) > MAX_PENDING:  # the model lacks some of them, so a minimum distance replaces its variance
+            starts = starts[are_separated(starts, pending, THINNING_DISTANCE * math.sqrt(self.dimension))]
         return starts
 
     @cached_property
@@ -110,26 +116,26 @@ class GlobalSearch:
 
     @cached_property
     def feasibility(self) -> Feasibility | None:
-        """What is believed about black-box constraints; None where there are none."""
+        """Models of the outcome constraints; None if there are none."""
         if self.observations.constraints.shape[1] == 0:
             return None
-        told = self.observations.has_value
-        X, z = self.observations.X[told], self.scale(self.observations.y[told])
+        has_value = self.observations.has_value
+        X, z = self.observations.X[has_value], self.scale(self.observations.y[has_value])
         keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self.settings.max_observations)
-        constraints = self.observations.constraints[told]
+        constraints = self.observations.constraints[has_value]
         return Feasibility(fit_constraints(X[keep], constraints[keep], self._pending, self.settings.kernel))
 
     @property
     def _pending(self) -> Matrix:
-        """The points being evaluated that a model gets."""
+        """Pending points that the models condition on: all of them, or an even sample, (m, d)."""
         pending = self.snapshot.history.pending
-        if len(pending) > MOST_PENDING:
-            pending = pending[np.linspace(0, len(pending) - 1, MOST_PENDING).astype(int)]
+        if len(pending) > MAX_PENDING:
+            pending = pending[np.linspace(0, len(pending) - 1, MAX_PENDING).astype(int)]
         return pending
 
     @property
     def target(self) -> float:
-        """The value to improve on, as the model sees it."""
+        """The value to improve on, in the units of the model."""
         if self.incumbent is None or not self.is_constrained:
             return self._data[2]
         z = self.scale(self.observations.y[self.incumbent])
@@ -137,130 +143,139 @@ class GlobalSearch:
 
     @property
     def _seeks_feasible(self) -> bool:
-        """Whether nothing is feasible yet, so that there is nothing to improve on."""
+        """Whether no observation is feasible yet: then the search maximises the probability of feasibility alone."""
         return self.incumbent is None and self.feasibility is not None
 
     @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, Log1p | None]:
         """Points (m, d) and values (m,) of the model, the target, and the transform of standardised values, if any."""
-        told, best = self.observations.has_value, self.best
+        has_value, best = self.observations.has_value, self.best
         z = self.scale(self.observations.y)
-        worst = float(np.max(z[told]))
-        X, z = average_replicates(self.observations.X, np.where(told, z, worst), told)
-        most = self.settings.max_observations
-        most = max(most - len(self.snapshot.history.pending), min(FEWEST, most))
-        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), most)
+        worst = float(np.max(z[has_value]))
+        X, z = average_replicates(self.observations.X, np.where(has_value, z, worst), has_value)
+        limit = self.settings.max_observations
+        limit = max(limit - len(self.snapshot.history.pending), min(MIN_OBSERVATIONS, limit))
+        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), limit)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
-        if self.settings.log_transform and worst - median > SKEWED * (median - best) > 0:
+        if self.settings.log_transform and worst - median > MIN_SKEWNESS * (median - best) > 0:
             transform = Log1p(best, median - best)
             return X, quantize(transform(z), VALUE_RESOLUTION), 0.0, transform
         return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), None
 
     @property
     def transform(self) -> Log1p | None:
-        """Transform of the standardised values that the model sees; None if it sees them as they are."""
+        """Transform of the standardised values before they are modelled; None for none."""
         return self._data[3]
 
     @property
     def log_unit(self) -> float:
-        """Logarithm of what one unit of the acquisition is in standardised values; a probability's is 1."""
+        """Logarithm of one unit of the acquisition function in standardised values; 0 for a probability."""
         if self._seeks_feasible:
             return 0.0
         transform = self.transform
-        return 0.0 if transform is None else math.log(transform.scale) + self.target  # log of the slope at the target
+        return (
+            0.0 if transform is None else math.log(transform.scale) + self.target
+        )  # log of the inverse transform's derivative at the target
 
     def posterior(self, length_scale: float) -> GaussianProcess:
-        """The global model: its mean and variance are those of the values, whatever the length-scale."""
+        """The global model. Its prior mean and variance are those of the values, for every length-scale."""
         X, v, _, _ = self._data
         prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
         return GaussianProcess.fit(self.settings.kernel(length_scale), X, v, prior)
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
-        """The model that believes to have seen what it predicts at pending points, though nothing below the best."""
+        """The model conditioned on fantasies at pending points: its predictions, clipped to the range of the values."""
         pending = self._pending
         if len(pending) == 0:
             return posterior
         X, v, target, _ = self._data
-        believed = np.clip(posterior.predict(pending).mean, target, np.max(v))
+        fantasies = np.clip(posterior.predict(pending).mean, target, np.max(v))
         return GaussianProcess.fit(
-            posterior.kernel, np.vstack([X, pending]), np.append(v, believed), prior=posterior.prior
+            posterior.kernel, np.vstack([X, pending]), np.append(v, fantasies), prior=posterior.prior
         )
 
     def standardised(self, prior: Prior) -> Prior:
-        """A mean and variance of the objective's values, in units of the model."""
+        """A mean and variance of the objective's values in standardised units."""
         return Prior(float(self.scale(np.array(prior.mean))), prior.variance / self.scale.inverse_scale(1.0) ** 2)
 
     def max_log_acquisition(self, posterior: GaussianProcess) -> float:
-        """Maximum of the acquisition function among the starting points: enough for a comparison."""
-        return float(np.max(self._levels(posterior), initial=-math.inf))
+        """Maximum of the log acquisition function over the starting points: accurate enough for comparisons."""
+        return float(np.max(self._log_acquisition_at_starts(posterior), initial=-math.inf))
 
-    def _levels(self, posterior: GaussianProcess) -> Vector:
-        """Log EI at the starting points, (m,); remembered, for it is asked for again and again."""
-        for model, levels in self._seen:
+    def _log_acquisition_at_starts(self, posterior: GaussianProcess) -> Vector:
+        """Log acquisition at the starting points, (m,); cached, because one proposal reads it several times."""
+        for model, values in self._at_starts:
             if model is posterior:
-                return levels
+                return values
         if self._seeks_feasible:
-            levels = self._feasible_starts
+            values = self._log_feasibility_at_starts
         else:
-            levels = self.settings.acquisition(self._predict(posterior, self.starts), self.target)
-            levels = levels if self.feasibility is None else levels + self._feasible_starts
-        self._seen.append((posterior, levels))
-        return levels
+            values = self.settings.acquisition(self._predict(posterior, self.starts), self.target)
+            values = values if self.feasibility is None else values + self._log_feasibility_at_starts
+        self._at_starts.append((posterior, values))
+        return values
 
     @cached_property
-    def _feasible_starts(self) -> Vector:
+    def _log_feasibility_at_starts(self) -> Vector:
         """Log probability that the starting points are feasible, (m,)."""
         return np.zeros(0) if self.feasibility is None else self.feasibility.log_probability(self.starts)
 
     def _predict(self, posterior: GaussianProcess, A: Matrix) -> Prediction:
-        """Mean and std at points (m, d), as the acquisition function takes them."""
+        """Mean and std at points (m, d) for the acquisition function."""
         return posterior.predict(A)
 
-    def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
-        """The same with derivatives."""
+    def _derivatives(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
+        """The same with their derivatives."""
         return posterior.derivatives(A)
 
     def search(self, posterior: GaussianProcess) -> Maximum | None:
-        """The best allowed point of the acquisition function: the best starting points climbed from together."""
-        level = self._levels(posterior)
-        order = np.argsort(-level, kind="stable")[: 2 * N_STARTS]
-        order = order[level[order] > -math.inf]
+        """The allowed point with the highest acquisition value; None if no starting point is allowed."""
+        at_starts = self._log_acquisition_at_starts(posterior)
+        order = np.argsort(-at_starts, kind="stable")[: 2 * N_STARTS]
+        order = order[at_starts[order] > -math.inf]
         order = order[self.allowed(self.starts[order])][:N_STARTS]
         if len(order) == 0:
             return None
         starts = self.starts[order]
         lower, upper = Box.unit(self.dimension)
-        if not self.domain.is_continuous:  # what cannot move freely stays as it is
+        if not self.domain.is_continuous:  # discrete and inactive coordinates keep their values
             free = self.domain.continuous & self.domain.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
-        tops, promises = self._climbed(posterior, starts, lower, upper)
-        best = Maximum(starts[0], float(level[order[0]]))
-        for x, value, allowed in zip(tops, promises, self.allowed(tops), strict=True):
+        maxima, values = self._maximized(posterior, starts, lower, upper)
+        best = Maximum(starts[0], float(at_starts[order[0]]))
+        for x, value, allowed in zip(maxima, values, self.allowed(maxima), strict=True):
             if allowed and value > best.value:
                 best = Maximum(x, float(value))
         return best
 
-    def _climbed(
+    def _maximized(
         self, posterior: GaussianProcess, starts: Matrix, lower: Vector | Matrix, upper: Vector | Matrix
     ) -> tuple[Matrix, Vector]:
-        believe, inputs = partial(self._believe, posterior), self.domain.allowed_set
+        """Local maxima of the log acquisition function, (m, d), and its values there, (m,): one for each start."""
+        derivatives, allowed_set = partial(self._derivatives, posterior), self.domain.allowed_set
         if not self.is_constrained:
             return maximize_acquisition(
-                self.settings.acquisition, believe, self.target, starts, lower, upper, tolerance=TOP
+                self.settings.acquisition,
+                derivatives,
+                self.target,
+                starts,
+                lower,
+                upper,
+                tolerance=ACQUISITION_TOLERANCE,
             )
-        below = feasibility_weighted(
-            self.settings.acquisition, None if self._seeks_feasible else believe, self.target, self.feasibility
+        fun = feasibility_weighted(
+            self.settings.acquisition, None if self._seeks_feasible else derivatives, self.target, self.feasibility
         )
-        tops, losses = minimize_on_box(below, starts, lower, upper, tolerance=TOP)
-        if inputs is not None:
-            tops, losses = inputs.walked_back(below, tops, losses, starts, lower, upper)
-        return tops, -losses
+        points, values = minimize_on_box(fun, starts, lower, upper, tolerance=ACQUISITION_TOLERANCE)
+        if allowed_set is not None:
+            points, values = allowed_set.project_back(fun, points, values, starts, lower, upper)
+        return points, -values
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) are in no closed ball, neither observed nor being evaluated, and may be proposed."""
+        """Which points (m, d) may be proposed: allowed, outside closed regions, neither observed nor pending, (m,)."""
         new = (
-            ~self.regions.inside(A)
+            ~self.regions.covers(A)
             & are_separated(A, self.observations.X, MIN_DISTANCE)
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
@@ -269,7 +284,7 @@ class GlobalSearch:
         return new
 
     def proposal(self, found: Maximum, posterior: GaussianProcess) -> Proposal:
-        """The best point of the global model."""
+        """The maximum of the acquisition function as a proposal, with its reason."""
         mean, std = (float(v[0]) for v in posterior.predict(found.x[None, :]))
         transform = self.transform
         reason = Reason(
@@ -289,11 +304,11 @@ class GlobalSearch:
         return self.scale.inverse_scale(value)
 
 
-def _as_seen(starts: Matrix, incumbent: Vector, domain: Domain) -> Matrix:
-    """Starting points (m, d) as the objective sees them, and the incumbent with one thing about it changed."""
-    changed = []
+def _snapped(starts: Matrix, incumbent: Vector, domain: Domain) -> Matrix:
+    """Starting points (m, d), snapped to the domain, and the incumbent with one discrete coordinate changed."""
+    neighbours = []
     for j in np.flatnonzero(~domain.continuous):
-        others = np.tile(incumbent, (len(LEVELS), 1))
-        others[:, j] = LEVELS
-        changed.append(others)
-    return np.unique(domain.snap(np.vstack([starts, *changed])), axis=0)
+        changed = np.tile(incumbent, (len(COORDINATE_LEVELS), 1))
+        changed[:, j] = COORDINATE_LEVELS
+        neighbours.append(changed)
+    return np.unique(domain.snap(np.vstack([starts, *neighbours])), axis=0)

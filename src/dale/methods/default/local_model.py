@@ -1,4 +1,4 @@
-"""One local problem: the data of a trust region, and the Taylor models that are fitted to them."""
+"""One local problem: the data of a trust region, and the Taylor models fitted to them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from dale.methods.default.trust_region import TrustRegion
 from dale.models.taylor import TaylorModel
 from dale.space.domain import Domain
 
-REDUCTION_RTOL = 1e-3  # of the minimum reduction: how exact a predicted reduction has to be
+REDUCTION_RTOL = 1e-3  # accuracy of predicted reductions, relative to the minimum reduction
 
 
 @dataclass(frozen=True, eq=False)
 class LocalProblem:
-    """What a step from one observation is computed from.
+    """The data from which a step is computed.
 
     Attributes:
         X: Observed points, (n, d).
         y: Their standardised values less the lowest one, (n,).
-        constraints: Their outcome constraints, each in units of its scale, (n, k).
+        constraints: Their outcome constraints, each divided by its scale, (n, k).
         center: Row of the observation to step from.
         region: Trust region around it.
         pending: Pending points, (m, d).
         domain: Points that may be proposed.
         target: Best feasible value; infinite where none is feasible.
         min_reduction: Smaller reductions count as none.
-        settings: Of the Taylor models.
+        settings: Settings of the Taylor models.
     """
 
     X: Matrix
@@ -54,7 +54,7 @@ class LocalProblem:
         return np.vstack([self.X, self.pending])
 
     def fit(self, y: Vector, lowest: float) -> TaylorModel:
-        """The model of values y (n,) around the center; pending points count as predicted, at least ``lowest``."""
+        """The model of values y (n,) around the center, conditioned on fantasies >= ``lowest`` at pending points."""
         center, radius = self.X[self.center], self.region.radius
         model = TaylorModel.fit(
             self.X,

@@ -1,6 +1,6 @@
-"""Local candidates at one proposal: which center a step is taken from, and which regions are closed.
+"""Local candidates at one proposal: which centers take a step, and which regions are closed.
 
-Nothing changes in place: a query returns the candidate together with the regions as they are after it.
+Queries have no side effects: each returns its candidate together with the updated regions.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from dale.models.ellipsoid import Ellipsoid
 from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
-MAX_OTHER_OPTIONS = 3  # other settings of the options whose best observations may be stepped from
-SAME_POINT = 1e-11
+MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
+SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 
 
 class LocalCandidate(NamedTuple):
@@ -67,7 +67,7 @@ class LocalCandidates(NamedTuple):
 
 
 class LocalResult(NamedTuple):
-    """What a query found.
+    """The result of a query.
 
     Attributes:
         candidate: The step; None if there is none.
@@ -131,17 +131,17 @@ class LocalSearch:
 
     @cached_property
     def merit(self) -> Vector:
-        """What the best point has least of, (n,): values of feasible points; if there are none, violations."""
+        """The best point has the lowest merit, (n,): values of feasible points; if none is feasible, violations."""
         if not self.is_constrained:
             return self.z
-        some = self.observations.has_value
-        feasible = self.observations.feasible[some]
+        has_value = self.observations.has_value
+        feasible = self.observations.feasible[has_value]
         if feasible.any():
             return np.where(feasible, self.z, np.inf)
-        if len(self.constraint_scales) == 0:  # all known points violate the input constraints
+        if len(self.constraint_scales) == 0:  # all observations violate the input constraints
             return np.full(self.n, np.inf)
-        violation = violations(self.observations.constraints[some], self.constraint_scales)
-        return np.where(self.observations.allowed[some], violation, np.inf)
+        violation = violations(self.observations.constraints[has_value], self.constraint_scales)
+        return np.where(self.observations.allowed[has_value], violation, np.inf)
 
     @property
     def n(self) -> int:
@@ -150,26 +150,26 @@ class LocalSearch:
 
     @cached_property
     def best(self) -> int:
-        """Row of the best one."""
+        """Row of the best point."""
         return int(np.argmin(self.merit))
 
     @property
     def incumbent(self) -> int | None:
-        """Row of the best one among the observations, if it is feasible."""
+        """Row of the best point among the observations; None if it is not feasible."""
         row = int(np.flatnonzero(self.observations.has_value)[self.best])
         return row if self.observations.feasible[row] else None
 
     def is_best_closed(self, regions: TrustRegionSet) -> bool:
-        """Whether the best one lies in a closed region."""
-        return bool(regions.inside(self.X[self.best][None, :])[0])
+        """Whether a closed region covers the best point."""
+        return bool(regions.covers(self.X[self.best][None, :])[0])
 
     def region_of(self, row: int, regions: TrustRegionSet) -> TrustRegion:
-        """The region around an observation, or a new one."""
+        """The open region at an observation, or a new one."""
         settings = self.trust_region or TrustRegionSettings()
-        return regions.around(self.X[row], settings.initial_radius)
+        return regions.at(self.X[row], settings.initial_radius)
 
     def candidates(self, regions: TrustRegionSet, *, early: bool) -> LocalCandidates:
-        """The steps that compete; while it is early, only that from the best observation."""
+        """The steps that compete; with ``early``, only the step from the best observation."""
         incumbent, regions, closed = self.from_incumbent(regions)
         other = uncovered = None
         if not early:
@@ -181,17 +181,17 @@ class LocalSearch:
         return LocalCandidates(incumbent, other, uncovered, regions, closed)
 
     def from_incumbent(self, regions: TrustRegionSet) -> LocalResult:
-        """The step from the best observation; if there is none, its region is closed."""
+        """The step from the best observation; closes its region if the step brings no reduction."""
         if self.is_best_closed(regions):
             return LocalResult(None, regions)
         return self._step_or_close(self.best, regions, may_finish=True)
 
     def from_best_uncovered(self, regions: TrustRegionSet) -> LocalResult:
-        """The step from the best observation outside all closed regions."""
-        outside = np.flatnonzero(~regions.inside(self.X))
-        if len(outside) == 0:
+        """The step from the best observation that no closed region covers."""
+        uncovered = np.flatnonzero(~regions.covers(self.X))
+        if len(uncovered) == 0:
             return LocalResult(None, regions)
-        row = int(outside[np.argmin(self.merit[outside])])
+        row = int(uncovered[np.argmin(self.merit[uncovered])])
         return self._step_or_close(row, regions, may_finish=False)
 
     def from_other_options(self, regions: TrustRegionSet) -> LocalResult:
@@ -215,39 +215,42 @@ class LocalSearch:
         return LocalResult(best, regions, closed)
 
     def _step_or_close(self, row: int, regions: TrustRegionSet, *, may_finish: bool) -> LocalResult:
-        """The step from an observation, or the regions with its own closed."""
+        """The step from an observation; if it brings no reduction, the regions with its own closed."""
         if self.trust_region is None or self.n < self.X.shape[1] + 2 or not self.snapshot.domain.ordered.any():
             return LocalResult(None, regions)
         if self.merit[row] == np.inf:
             return LocalResult(None, regions)
-        region, smallest = self.region_of(row, regions), self._min_reduction
+        region, min_reduction = self.region_of(row, regions), self._min_reduction
         while True:
-            step = self._step(row, region, smallest)
-            finished = may_finish and -step.lowest < smallest and step.log_ei < math.log(smallest)
+            step = self._step(row, region, min_reduction)
+            finished = may_finish and -step.lowest < min_reduction and step.log_ei < math.log(min_reduction)
             if finished or region.radius < MIN_RADIUS:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
                 converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
             if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
                 break
-            if not may_finish and regions.inside(step.point[None, :])[0]:
-                return LocalResult(None, regions)  # it leads into a closed region
-            region = replace(region, radius=region.radius / 2)  # an observation there contradicts the model
+            if not may_finish and regions.covers(step.point[None, :])[0]:
+                return LocalResult(None, regions)  # the step leads into a closed region
+            region = replace(
+                region, radius=region.radius / 2
+            )  # the step is an observed point, where the model is wrong
         separated = self._is_separated(step.point, region.radius, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
     @property
     def _min_reduction(self) -> float:
-        """Smaller reductions count as none: rounding errors of the values, and a tiny part of their range."""
+        """Reductions below this count as none: rounding errors of the values, or a tiny fraction of their range."""
         relative = MIN_RELATIVE_REDUCTION * min(1.0, float(np.median(self.z)))
         return max(relative, 2 * self.scale.resolution_at_lowest, float(np.finfo(float).tiny))
 
     def _step(self, row: int, region: TrustRegion, min_reduction: float) -> Step:
-        some = self.observations.has_value
+        """The best step from an observation within its region."""
+        has_value = self.observations.has_value
         problem = LocalProblem(
             X=self.X,
             y=self.z,
-            constraints=self.observations.constraints[some] / self.constraint_scales,
+            constraints=self.observations.constraints[has_value] / self.constraint_scales,
             center=row,
             region=region,
             pending=self.snapshot.history.pending,
@@ -261,19 +264,20 @@ class LocalSearch:
     def _close(
         self, row: int, step: Step, region: TrustRegion, regions: TrustRegionSet, *, converged: bool
     ) -> LocalResult:
+        """The regions with one of them closed."""
         radius = closing_radius(step.model, region, self.X, self.z)
-        if not self.snapshot.domain.is_continuous:  # the next integer may be nearer than a ball is large
+        if not self.snapshot.domain.is_continuous:  # a large ball would cover neighbouring integers
             radius = min(radius, MIN_CLOSED_RADIUS if converged else 2 * region.radius)
         ball = Ellipsoid(self.X[row], radius)
-        return LocalResult(None, regions.without(ball), (ClosedRegion(self._trial(row), radius, converged),))
+        return LocalResult(None, regions.close(ball), (ClosedRegion(self._trial(row), radius, converged),))
 
     def _is_separated(self, point: Vector, radius: float, regions: TrustRegionSet) -> bool:
-        """Whether a step is in no closed region, and apart from failed and pending points."""
+        """Whether a step keeps its distance from closed regions, failed points and pending points."""
         pending = self.snapshot.history.pending
         return bool(
             are_separated(point[None, :], self.failed, min(MIN_DISTANCE_FAILED, radius / 8))[0]
             and are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0]
-            and not regions.inside(point[None, :])[0]
+            and not regions.covers(point[None, :])[0]
         )
 
     def _trial(self, row: int) -> int:
@@ -281,13 +285,13 @@ class LocalSearch:
         return int(self.observations.ids[self.observations.has_value][row])
 
     def _n_concurrent(self, row: int, regions: TrustRegionSet) -> int:
-        """Number of pending steps of the region around an observation."""
+        """Number of pending steps of the region at an observation."""
         region, trials = self.region_of(row, regions), self.snapshot.history.trials
         steps = (t.reason.step for t in trials if t.state is TrialState.PENDING)
         return sum(region.can_move_to(trials[step.center].unit_x) for step in steps if step is not None)
 
     def proposal(self, candidate: LocalCandidate, regions: TrustRegionSet) -> Proposal:
-        """The step of a candidate, with its reason."""
+        """The step of a candidate as a proposal, with its reason."""
         row, step = candidate
         reduction = step.violation_reduction
         reason = Reason(

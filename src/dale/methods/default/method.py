@@ -2,20 +2,21 @@
 
 1. Until the initial design is complete: its next point.
 2. The local side: the trust region around the incumbent proposes a step of its Taylor model (``local_step.py``), or is
-   closed if it has no reduction left to offer (``trust_region.py``).
+   closed if its model predicts no further reduction (``trust_region.py``).
 3. The global side: a Gaussian process on thinned observations, its length-scale cooled down by Alg. 2, its prior mean
-   and variance those of the values; its best point of log EI outside the closed regions (``global_search.py``).
+   and variance those of the values. It proposes the maximum of log EI outside the closed regions
+   (``global_search.py``).
 4. The selection between them, by log EI (``selection.py``).
-5. Where values turn out to be noisy, a global model of signal and noise replaces both sides (``noisy_search.py``).
+5. If values are noisy, a global model of signal and noise replaces both sides (``noisy_search.py``).
 
-Pending points count as evaluated, with the value that each model predicts there, but no less than the best value seen.
-To the global side failed points are as bad as the worst value, and outliers as bad as the worst of the others; no step
-goes near a failed point, and the local side ignores outliers.
+Each model is conditioned on fantasies at pending points: its own predictions, but no less than the best value so far.
+In the global model, failed points and outliers have the worst of the other values. The local side ignores them, but no
+local step goes near a failed point.
 
-With outcome constraints the incumbent is the best feasible observation (while there is none, the one with the least
-violation), the global side weighs log EI with the probability of feasibility (``acquisition/feasibility.py``), and
-local steps keep within limits (``constrained_step.py``). Points that the input constraints do not allow are never
-proposed (``space/allowed_set.py``).
+With outcome constraints, the incumbent is the best feasible observation, or the one with the least violation while none
+is feasible. The global side adds the log probability of feasibility to log EI (``acquisition/feasibility.py``), and
+local steps satisfy the predicted constraints (``constrained_step.py``). Points that the input constraints do not allow
+are never proposed (``space/allowed_set.py``).
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class DefaultMethod:
     """The default method; an ablation changes one setting at a time.
 
     Attributes:
-        trust_region: The trust regions; None for no local side.
-        taylor: Their models.
-        global_model: The global side.
-        selection: How the two compete.
+        trust_region: Settings of the trust regions; None for no local side.
+        taylor: Settings of their models.
+        global_model: Settings of the global side.
+        selection: Settings of the selection between the two.
         n_initial: Size of the initial design. 3: Sec. 4 of the paper.
 
     Examples:

@@ -1,4 +1,4 @@
-"""The global side of the default method where values are noisy: then it is the only one."""
+"""The search of the default method when values are noisy: one global model of signal and noise, no local side."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ from dale.models.preprocessing import are_separated
 
 @dataclass(frozen=True, eq=False)
 class NoisySearch(GlobalSearch):
-    """The global side where values are noisy, which then is the only one: all observations, and errors in them.
+    """Search with a model of signal and noise, fitted to all observations.
 
-    It looks for what one more evaluation would teach about the minimum of the mean; repeated points are welcome.
+    The acquisition function uses the reduction of the posterior std that one more evaluation brings, so observed points
+    may be proposed again.
+
+    Attributes:
+        model: The model of signal and noise.
     """
 
     model: NoisyGP
 
     @classmethod
     def of(cls, settings: GlobalSettings, snapshot: Snapshot, rng: np.random.Generator) -> NoisySearch:
-        """At one state of a run."""
+        """The search at one state of a run."""
         observations = snapshot.history.observations.inliers
         if settings.kernel is SquaredExponential:
-            model = observations.noisy_gp  # shared with the rest of the run
+            model = observations.noisy_gp  # fitted once for each state of the run
         else:
             model = observations.fit_noisy_gp(settings.kernel)
         incumbent = model.lowest(observations.feasible)
@@ -57,20 +61,20 @@ class NoisySearch(GlobalSearch):
 
     @property
     def target(self) -> float:
-        """The least mean of all feasible observations; of all, while none is feasible."""
+        """The lowest posterior mean of all feasible observations; of all observations while none is feasible."""
         return float(np.min(self.model.means) if self.incumbent is None else self.model.mean_of(self.incumbent))
 
     def posterior(self, length_scale: float | None = None) -> GaussianProcess:
-        """The model, with failed evaluations as bad as the worst."""
+        """The model, conditioned on the worst value at points whose evaluation failed."""
         failed = self.observations.X[~self.observations.has_value][-self.settings.max_observations :]
         return self._with(self.model.posterior, failed, np.full(len(failed), np.max(self.model.v)))
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
-        """The model that believes to have seen what it predicts at pending points."""
+        """The model conditioned on fantasies at pending points: its own predictions."""
         return self._with(posterior, self._pending, posterior.predict(self._pending).mean)
 
     def _with(self, posterior: GaussianProcess, X: Matrix, v: Vector) -> GaussianProcess:
-        """With more observations, as noisy as others are."""
+        """The model with more observations X (m, d), v (m,), whose noise is the median of the others."""
         if len(X) == 0:
             return posterior
         more = len(posterior.points) - len(self.model.X) + len(X)
@@ -82,11 +86,11 @@ class NoisySearch(GlobalSearch):
         mean, std = posterior.predict(A)
         return Prediction(mean, std_reduction(std, self.model.noise_std))
 
-    def _believe(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
+    def _derivatives(self, posterior: GaussianProcess, A: Matrix) -> PredictionDerivatives:
         return with_std_reduction(posterior.derivatives(A), self.model.noise_std)
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) are not being evaluated, and may be proposed."""
+        """Which points (m, d) may be proposed: allowed and not pending, (m,)."""
         new = are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         if self.domain.allowed_set is not None:
             new[new] = self.domain.allowed_set.allowed(A[new])

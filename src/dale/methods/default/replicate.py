@@ -1,7 +1,7 @@
-"""The replicate that tests for noise: the incumbent once more, a tiny offset away.
+"""The replicate that tests for noise: the incumbent is evaluated again, at a tiny offset.
 
-Local models that keep failing suggest that values are noisy. Then the incumbent is evaluated once more, at most once in
-a run, so that a deterministic function loses no more than one evaluation (``history/noise.py`` draws the conclusion).
+Local models that keep failing suggest that values are noisy. The test is made at most once in a run, so a deterministic
+function loses at most one evaluation. ``history/noise.py`` compares the two values.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from dale.history.trial import TrialState
 from dale.methods.base import Proposal
 from dale.space.domain import Domain
 
-FAILURES_BEFORE_REPLICATE = 6  # failures of a region in a row
-REPLICATE_OFFSET = 2.0**-27  # in the cube
+FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent
+REPLICATE_OFFSET = 2.0**-27  # in sides of the cube
 
 
 def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) -> Proposal | None:
-    """A point next to the incumbent (d,), if its region has failed often and noise is neither known nor tested for."""
+    """A point next to the incumbent (d,) if its region has failed often and noise is neither known nor tested."""
     history = snapshot.history
     if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
     if any(t.reason.source is Source.REPLICATE for t in history.trials):
         return None
-    beside = _beside(snapshot.domain, incumbent)
-    if len(beside) == 0:
+    neighbours = _neighbours(snapshot.domain, incumbent)
+    if len(neighbours) == 0:
         return None
-    return Proposal(beside[0], Reason(Source.REPLICATE, length_scale=history.length_scale))
+    return Proposal(neighbours[0], Reason(Source.REPLICATE, length_scale=history.length_scale))
 
 
-def _beside(domain: Domain, point: Vector) -> Matrix:
+def _neighbours(domain: Domain, point: Vector) -> Matrix:
     """Allowed points (m, d) next to one (d,), along its continuous and active coordinates."""
     free = np.eye(len(point))[domain.free(point)]
     inwards = np.where(point < 0.5, REPLICATE_OFFSET, -REPLICATE_OFFSET) * free
@@ -43,9 +43,9 @@ def _beside(domain: Domain, point: Vector) -> Matrix:
 
 
 def without_replicate(observations: Observations, history: History) -> Observations:
-    """The observations without the replicate, unless it is the best: a difference over a tiny offset misleads models.
+    """The observations without the replicate, unless it is the best: a difference quotient over it misleads the models.
 
-    For a step function it would say that the gradient is 0, and for any other it consists of rounding errors.
+    For a step function the quotient is 0; for other functions it consists of rounding errors.
     """
     replicates = [
         t.id for t in history.trials if t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE

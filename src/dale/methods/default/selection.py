@@ -1,12 +1,15 @@
 """The selection between local and global proposals: the only place where they compete.
 
-A global model overstates its expected improvement, which is a maximum over the whole cube. So a step from the incumbent
-is taken if the local model is certain of it, or if it expects at least ``min_ei_ratio_incumbent`` of the global EI, and
-else two times out of three; a step from another center if it expects at least ``min_ei_ratio_other`` of the global EI.
-Before ``min_evaluations_per_parameter`` evaluations per parameter the global side proposes, unless the local model is
-certain. Where there are options, the best observations with other options than the incumbent's have regions too: the
-best of their steps is taken if it expects more than that from the incumbent, and ``min_ei_ratio_other`` of the global
-EI.
+The global EI is a maximum over the whole cube, and therefore overstated. So a local step needs only a fraction of it:
+
+- A step from the incumbent is taken if the local model is certain of it, or if its EI is at least
+  ``min_ei_ratio_incumbent`` of the global EI. Otherwise it is taken two times out of three (``local_turns``).
+- If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
+  ``min_ei_ratio_other`` of the global EI.
+- In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
+  at least that of the step from the incumbent, and ``min_ei_ratio_other`` of the global EI.
+- Before ``min_evaluations_per_parameter`` evaluations per parameter, the global side proposes, unless the local model
+  is certain of the step from the incumbent.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ from dale.methods.default.settings import SelectionSettings
 def select(
     local: LocalCandidates, log_ei: float, history: History, s: SelectionSettings, *, early: bool
 ) -> LocalCandidate | None:
-    """The local candidate that is taken; None for the global proposal.
+    """The local candidate to evaluate next; None for the global proposal.
 
     Args:
         local: The local candidates.
         log_ei: Log EI of the global proposal, in the units of the local ones.
-        history: The trials; the last ones say whose turn it is.
-        s: Settings.
+        history: The trials; the last ones decide whose turn it is.
+        s: Settings of the selection.
         early: Whether there are too few values for uncertain local steps.
     """
     enough = log_ei + math.log(s.min_ei_ratio_other)

@@ -16,7 +16,7 @@ from dale.models.taylor import QUADRATIC_RHOS
 
 @dataclass(frozen=True)
 class TrustRegionSettings:
-    """How trust regions begin and shrink.
+    """How trust regions start and shrink.
 
     Attributes:
         initial_radius: Radius of a new region, in sides of the cube. 0.12: best of a grid on the development functions.
@@ -35,8 +35,7 @@ class TaylorSettings:
         max_degree: Highest degree of the polynomials.
         quadratic_rhos: Radii of convergence far beyond the cube, which make the model a plain quadratic; they need a
             Bayes factor (``models/taylor.py``).
-        std_factor: The model's std is multiplied by this: half of it, for the prior of independent weights overstates
-            it.
+        std_factor: Factor of the model's std. 0.5, because the prior of independent weights overstates the std.
         allow_long_steps: Whether a certain model may step out of its region.
     """
 
@@ -51,11 +50,11 @@ class GlobalSettings:
     """The global model.
 
     Attributes:
-        length_scale: How its length-scale is cooled down (Alg. 2). It begins at 0.35, where the paper is silent.
-        log_transform: Whether strongly skewed values are compressed by a logarithm.
-        max_observations: That it is fitted to, less one for each pending point.
-        kernel: Of the models of the objective, of its noise and of outcome constraints.
-        acquisition: A logarithm, because it is compared with the log EI of local steps.
+        length_scale: How its length-scale is cooled down (Alg. 2). It starts at 0.35; the paper gives no value.
+        log_transform: Whether strongly skewed values are log-transformed.
+        max_observations: Maximum number of observations in the model, less one for each pending point.
+        kernel: Kernel of the models of the objective, of its noise and of outcome constraints.
+        acquisition: Acquisition function; a logarithm, because it is compared with the log EI of local steps.
     """
 
     length_scale: AlphaRatio = AlphaRatio(initial=0.35, max_variance_ratio=4.0)  # noqa: RUF009 (frozen)
@@ -73,14 +72,13 @@ class GlobalSettings:
 class SelectionSettings:
     """How local and global proposals compete.
 
-    A global model overstates its expected improvement, which is a maximum over the whole cube, so local steps need only
-    a fraction of it.
+    The global EI is a maximum over the whole cube, and therefore overstated. A local step needs only a fraction of it.
 
     Attributes:
-        min_evaluations_per_parameter: Before the first uncertain local step.
-        min_ei_ratio_incumbent: Fraction of the global EI that is enough for a step from the incumbent.
-        min_ei_ratio_other: And for a step from another center.
-        local_turns: While a step from the incumbent has less, one in so many proposals is global.
+        min_evaluations_per_parameter: Evaluations per parameter before the first uncertain local step.
+        min_ei_ratio_incumbent: Minimum ratio of local to global EI for a step from the incumbent.
+        min_ei_ratio_other: Minimum ratio of local to global EI for a step from another center.
+        local_turns: If the step from the incumbent has a smaller ratio, one in so many proposals is global.
     """
 
     min_evaluations_per_parameter: int = 3

@@ -1,21 +1,21 @@
-"""The life of the Taylor regions: opened, moved, grown, shrunk, closed. A pure function of the trials.
+"""Trust regions: how they are opened, moved, enlarged, shrunk and closed. A pure function of the trials.
 
-A region is a center (the best observation around) and a radius D, half the side of the box in which its model is
-believed. Each step of the model is judged by what came of it, r = actual / predicted decrease:
+A region has a center, which is the best observation nearby, and a radius D, half the side of the box in which its model
+is trusted. The ratio r = actual reduction / predicted reduction of a step updates it:
 
-    r > 1/2 and the step went to the face of the box   D doubles, up to a half
-    r < 1/10                                           a failure; D is halved after every third in a row,
-                                                       or at once if the step was a short one
-    else                                               D is halved if the step was very short
+    r > 1/2 and the step reached the boundary of the box   D doubles, up to 1/2
+    r < 1/10                                               a failure; D is halved after every third in a row
+                                                           (``failure_tolerance``), and at once after a short step
+    otherwise                                              D is halved after a very short step
 
-Steps that were asked while others of the same region were being evaluated are no better informed than those: m of them
-together fail as one does.
+Steps that were proposed while m others of the same region were pending used the same information, so each of them
+counts as 1 / (m + 1) of a failure.
 
-Where there are black-box constraints, a step from a feasible center to a point that is not feasible is a failure. While
-nothing is feasible, the decrease is that of the violation.
+With outcome constraints, a step from a feasible center to an infeasible point is a failure. While no observation is
+feasible, the reductions are those of the violation.
 
-It moves with the best observation as long as that is within two radii. When its model promises nothing more it is
-closed: a ball around its center, which neither side enters.
+A region moves with the best observation, by at most two radii. When its model predicts no further reduction, it is
+closed: no later proposal is in the closed ball around its center.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from dale.models.taylor import TaylorModel
 DEFAULT = TrustRegionSettings()
 MAX_RADIUS = 0.5
 MIN_RADIUS = 1e-8
-CHECKPOINT_INTERVAL = 8  # trials between remembered states
-HIGH_RATIO, LOW_RATIO = 0.5, 0.1  # r
-BOUNDARY_STEP, SHORT_STEP, VERY_SHORT_STEP = 0.99, 0.5, 0.3  # lengths of a step, in radii
-MAX_MOVE = 2.0001  # how far a region moves with the best observation, in radii
-MAX_MISFIT = 0.2  # a closed ball can_move_to as far as the model is right to this part of the rise
-MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2
+CHECKPOINT_INTERVAL = 8  # trials between stored states of a replay
+HIGH_RATIO, LOW_RATIO = 0.5, 0.1  # of actual to predicted reduction
+BOUNDARY_STEP, SHORT_STEP, VERY_SHORT_STEP = 0.99, 0.5, 0.3  # norms of a step, in radii
+MAX_MOVE = 2.0001  # maximum distance by which a region moves with the best observation, in radii
+MAX_MISFIT = 0.2  # maximum error of the model inside a closed ball, relative to the rise from the center
+MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2  # of closed balls
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,10 @@ class TrustRegion:
     """An open region.
 
     Attributes:
-        center: Its middle, (d,).
-        radius: D.
-        failures: In a row; a step beside m others of the region is one part in m + 1 of a failure.
-        confirmed: Whether a step of its model has come out as predicted.
+        center: Center of its box, (d,).
+        radius: D, half the side of the box.
+        failures: Failures in a row; a failed step that was proposed beside m pending ones counts as 1 / (m + 1).
+        confirmed: Whether a step of its model had a high ratio of actual to predicted reduction.
     """
 
     center: Vector
@@ -60,11 +60,11 @@ class TrustRegion:
     confirmed: bool = False
 
     def can_move_to(self, point: Vector) -> bool:
-        """Whether it moves with the best observation to this point."""
+        """Whether the region can follow the best observation to this point (d,)."""
         return bool(np.max(np.abs(point - self.center)) <= MAX_MOVE * self.radius)
 
     def update(self, step: TrustRegionStep, actual: float, s: TrustRegionSettings = DEFAULT) -> TrustRegion:
-        """The region once a step has been evaluated, with the actual reduction."""
+        """The region after a step with this actual reduction."""
         predicted = step.predicted_reduction
         r = actual / predicted if predicted > 0 else (1.0 if actual > 0 else -1.0)
         confirmed = self.confirmed or r > HIGH_RATIO
@@ -84,8 +84,8 @@ class TrustRegionSet:
     """All regions of a run.
 
     Attributes:
-        open: Open ones, the last used last.
-        closed: Balls where nothing is left to gain.
+        open: Open regions, the most recently used one last.
+        closed: Balls in which no further reduction is expected.
     """
 
     open: tuple[TrustRegion, ...] = ()
@@ -93,55 +93,56 @@ class TrustRegionSet:
 
     @classmethod
     def replay(cls, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
-        """What the steps of all trials, in the order of their ids, have made of the regions."""
+        """The regions after the steps of all trials, in the order of their ids."""
         regions = cls()
         for trial in trials:
             regions = regions.after(trial, trials, s)
         return regions
 
     def after(self, trial: Trial, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
-        """What one more of the trials makes of them."""
+        """The regions after one more of the trials."""
         regions = self
         for closing in trial.reason.closed_regions:
-            regions = regions.without(Ellipsoid(trials[closing.center].unit_x, closing.radius))
+            regions = regions.close(Ellipsoid(trials[closing.center].unit_x, closing.radius))
         if trial.reason.step is not None:
             regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, s)
         return regions
 
-    def around(self, center: Vector, initial_radius: float = TrustRegionSettings.initial_radius) -> TrustRegion:
-        """The region that has come to this center, or a new one."""
+    def at(self, center: Vector, initial_radius: float = TrustRegionSettings.initial_radius) -> TrustRegion:
+        """The open region that can move to this center (d,), or a new one."""
         for region in reversed(self.open):
             if region.can_move_to(center):
                 return replace(region, center=center)
         return TrustRegion(center, initial_radius)
 
-    def without(self, ball: Ellipsoid) -> TrustRegionSet:
-        """With one more closed ball, in place of the region around its center."""
+    def close(self, ball: Ellipsoid) -> TrustRegionSet:
+        """The regions with one more closed ball, which replaces the open regions at its center."""
         return TrustRegionSet(tuple(r for r in self.open if not r.can_move_to(ball.center)), (*self.closed, ball))
 
-    def inside(self, points: Matrix) -> np.ndarray:
-        """Which of the points (m, d) are in a closed ball."""
-        inside = np.zeros(len(points), dtype=bool)
+    def covers(self, points: Matrix) -> np.ndarray:
+        """Which of the points (m, d) are in a closed ball, (m,)."""
+        covered = np.zeros(len(points), dtype=bool)
         for ball in self.closed:
-            inside |= ball.contains(points)
-        return inside
+            covered |= ball.contains(points)
+        return covered
 
     def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, s: TrustRegionSettings) -> TrustRegionSet:
-        before = self.around(center.unit_x, s.initial_radius)
+        """The regions after the step of a trial; pending steps and transient failures do not count."""
+        before = self.at(center.unit_x, s.initial_radius)
         region = replace(before, radius=step.radius)
-        if trial.state is not TrialState.PENDING and not trial.retry:  # what the machine failed tells nothing
+        if trial.state is not TrialState.PENDING and not trial.retry:
             region = region.update(step, actual_reduction(step, center, trial), s)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
 
 class RegionReplay:
-    """``TrustRegionSet.replay``, remembering what came of the trials that have not changed since."""
+    """``TrustRegionSet.replay`` with stored intermediate states: it replays from the first trial that has changed."""
 
     def __init__(self) -> None:
         self._trials: Sequence[Trial] = ()
         self._settings = DEFAULT
-        self._after = [TrustRegionSet()]  # after none, ``CHECKPOINT_INTERVAL``, twice as many trials, ...
+        self._after = [TrustRegionSet()]  # after 0, ``CHECKPOINT_INTERVAL``, 2 ``CHECKPOINT_INTERVAL``, ... trials
 
     def now(self, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
         """The regions after all trials."""
@@ -160,18 +161,25 @@ class RegionReplay:
 
 
 def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector) -> float:
-    """How large a ball to close: as far as the observations (n, d), (n,) show the valley that the model describes.
+    """Radius of the ball to close: up to the observation before the first one, by distance, that the model gets wrong.
 
-    No further than half the radius of convergence; and where no step has confirmed the model, hardly at all.
+    It is at most half the radius of convergence rho of the model. While no step has confirmed the model, it is at most
+    two radii of the region.
+
+    Args:
+        model: Model of the objective around the center.
+        region: The region to close.
+        X: Observed points, (n, d).
+        y: Their values, (n,).
     """
-    most = min(max(model.rho / 2, MIN_CLOSED_RADIUS), MAX_CLOSED_RADIUS)
+    limit = min(max(model.rho / 2, MIN_CLOSED_RADIUS), MAX_CLOSED_RADIUS)
     if not region.confirmed:
-        return min(2 * region.radius, most)
+        return min(2 * region.radius, limit)
     Z = (X - model.center) / model.radius
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")
     rise = y[nearest_first] - model.value
     wrong = np.abs(model.predict(Z[nearest_first])[0] - rise) > MAX_MISFIT * np.abs(rise)
-    right_up_to = int(np.argmax(wrong)) if wrong.any() else len(wrong)
-    shown = float(r[nearest_first[right_up_to - 1]]) * model.radius if right_up_to else 0.0
-    return min(max(shown, MIN_CLOSED_RADIUS, 2 * region.radius), most)
+    n_right = int(np.argmax(wrong)) if wrong.any() else len(wrong)
+    right_up_to = float(r[nearest_first[n_right - 1]]) * model.radius if n_right else 0.0
+    return min(max(right_up_to, MIN_CLOSED_RADIUS, 2 * region.radius), limit)
