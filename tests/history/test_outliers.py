@@ -68,7 +68,7 @@ class TestRemoveOutliers:
 
     @pytest.mark.parametrize("name", ["branin", "hart6", "rosen4", "rastrigin5", "ellipsoid5_1e4"])
     def test_plain_functions_have_none(self, name):
-        """Neither at random points nor in a run, with ever more values near the best; the object is returned as it is."""
+        """Neither at random points nor in a run, whose values gather near the best; the same object is returned."""
         function = get(name)
         X = np.random.default_rng(0).random((200, function.dimension))
         observations = seen(X, np.array([function.on_cube()(x) for x in X]))
