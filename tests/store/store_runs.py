@@ -1,4 +1,4 @@
-"""A small run for the tests of the store, also as a program that is killed and started again."""
+"""A small run for the tests of the store; also a program that the tests kill and start again."""
 
 import os
 import subprocess
@@ -14,16 +14,16 @@ from dale.methods.base import Proposal
 from user_method import UserMethod
 
 BOUNDS = [(-1.0, 2.0), (0.0, 3.0)]
-FULL = os.environ.get("DALE_FULL") == "1"  # the promises in full, not as CI has time for
+FULL = os.environ.get("DALE_FULL") == "1"  # more repetitions than CI has time for
 
 
 def start(*arguments):
-    """This program, or with -c another, in a process of its own that finds what this one does."""
-    folders = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent), str(Path(__file__).parents[1])]
+    """Start this program, or another one with -c, in a new process with the same import path."""
+    directories = [str(Path(dale.__file__).parents[1]), str(Path(__file__).parent), str(Path(__file__).parents[1])]
     program = [] if arguments[0] == "-c" else [__file__]
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(directories)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -36,7 +36,7 @@ def valley(x):
 
 
 def same(a, b):
-    """Whether two trials are one, to the last bit."""
+    """Whether two trials are equal to the last bit."""
     return (
         a.id == b.id
         and a.unit_x.tobytes() == b.unit_x.tobytes()
@@ -69,7 +69,7 @@ def without_store(budget):
 
 
 def main(what, store, *rest):
-    if what == "evaluate":  # until the budget is spent, with each execution and each acknowledgement in a file
+    if what == "evaluate":  # until the budget is spent; log the start and the end of each evaluation
         budget, begun, told = int(rest[0]), Path(rest[1]), Path(rest[2])
         with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store) as optimizer:
             while optimizer.n_evaluated < budget:
@@ -80,11 +80,11 @@ def main(what, store, *rest):
                 optimizer.tell(trial, valley(trial.x))
                 with told.open("a") as file:
                     file.write(f"{trial.id} {valley(trial.x).hex()}\n")
-    if what == "add":  # as many values as asked for
+    if what == "add":  # the given number of values
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
         for i in range(int(rest[0])):
             optimizer.add([0.5, 0.5], float(rest[1]) + i)
-    if what == "ask":  # and be gone, or stay until told to
+    if what == "ask":  # one trial, then wait until stdin is closed
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
         print(optimizer.ask().id, flush=True)
         sys.stdin.read()

@@ -1,4 +1,4 @@
-"""A store that was cut, changed or is none: every row, or one clear error; and the file is left as it is."""
+"""A truncated, changed or foreign file gives all trials or one clear error, and is never changed."""
 
 import random
 import re
@@ -15,7 +15,7 @@ from dale.store.sqlite import FORMAT
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A store of 40 trials as its bytes, and its history."""
+    """The bytes of a store with 40 trials, and its history."""
     path = tmp_path_factory.mktemp("whole") / "run.db"
     with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path) as optimizer:
         for k in range(40):
@@ -28,7 +28,7 @@ def whole(tmp_path_factory):
 
 
 def all_or_error(path, history):
-    """Open a file; True if every trial is there, False for an error that says what to do. Nothing else may happen."""
+    """Open a file: True if it has all trials, False if there is a clear error; anything else fails the test."""
     before = path.read_bytes()
     found, said = None, ""
     try:
@@ -43,11 +43,11 @@ def all_or_error(path, history):
         assert path.read_bytes() == before
         return False
     assert path.read_bytes() == before
-    assert same_runs(found, history), f"{len(found)} of {len(history)} trials, without a word"
+    assert same_runs(found, history), f"{len(found)} of {len(history)} trials, without an error"
     return True
 
 
-def test_cut_anywhere(tmp_path, whole):
+def test_truncated_files_are_refused(tmp_path, whole):
     data, history = whole
     path = tmp_path / "run.db"
     for left in range(len(data) - 4096, len(data), 1 if FULL else 97):
@@ -57,7 +57,7 @@ def test_cut_anywhere(tmp_path, whole):
     assert not all_or_error(path, history)
 
 
-def test_bits_flipped_anywhere(tmp_path, whole):
+def test_flipped_bits_are_detected(tmp_path, whole):
     data, history = whole
     path, rng = tmp_path / "run.db", random.Random(0)
     seen = 0
@@ -69,8 +69,8 @@ def test_bits_flipped_anywhere(tmp_path, whole):
     assert seen > 0
 
 
-def test_every_row_is_watched(tmp_path, whole):
-    """Damage that SQLite does not see: rows changed, taken away or exchanged by another program."""
+def test_changed_rows_are_detected(tmp_path, whole):
+    """SQLite itself does not detect rows that another program has changed, deleted or swapped."""
     data, history = whole
     path = tmp_path / "run.db"
     for change in (
@@ -95,27 +95,27 @@ def test_every_row_is_watched(tmp_path, whole):
 
 
 def test_the_log_of_a_killed_process_is_not_needed(tmp_path):
-    """Cut or changed, or not there at all: what was told is in the file."""
+    """All reported values are in the file, even if the log is truncated, changed or missing."""
     optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
     for _ in range(12):
         optimizer.tell(optimizer.ask(), 1.0)
     data, log = (tmp_path / "run.db").read_bytes(), (tmp_path / "run.db-wal").read_bytes()
-    assert log  # there is one
+    assert log
     (tmp_path / "killed").mkdir()
     path, rng = tmp_path / "killed" / "run.db", random.Random(0)
 
-    def left_behind(log):
+    def open_with(log):
         path.write_bytes(data)
         path.with_name("run.db-shm").unlink(missing_ok=True)
         path.with_name("run.db-wal").write_bytes(log)
         assert all_or_error(path, optimizer.history)
 
-    left_behind(log)
+    open_with(log)
     for _ in range(200 if FULL else 30):
         flipped = bytearray(log)
         flipped[rng.randrange(len(log))] ^= 1 << rng.randrange(8)
-        left_behind(flipped)
-        left_behind(log[: rng.randrange(len(log))])
+        open_with(flipped)
+        open_with(log[: rng.randrange(len(log))])
     path.with_name("run.db-wal").unlink()
     path.with_name("run.db-shm").unlink(missing_ok=True)
     assert all_or_error(path, optimizer.history)
@@ -131,7 +131,7 @@ def test_the_log_of_a_killed_process_is_not_needed(tmp_path):
     ],
     ids=["text", "zeros", "empty", "head"],
 )
-def test_a_file_that_is_none(tmp_path, content, said):
+def test_files_that_are_no_stores(tmp_path, content, said):
     path = tmp_path / "run.db"
     path.write_bytes(content)
     for attempt in (dale.open, lambda p: dale.Optimizer(BOUNDS, store=p)):
@@ -141,7 +141,7 @@ def test_a_file_that_is_none(tmp_path, content, said):
     assert path.read_bytes() == content
 
 
-def test_another_programs_database(tmp_path):
+def test_a_database_of_another_program(tmp_path):
     path = tmp_path / "other.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE trials (a)")
@@ -169,12 +169,12 @@ def test_another_format_is_refused_with_both_numbers(tmp_path, whole, found, age
 
 
 @pytest.mark.parametrize("store", [3, b"run.db", "", ":memory:", "sqlite:///run.db"], ids=repr)
-def test_what_is_no_path(store):
+def test_invalid_paths(store):
     with pytest.raises((TypeError, ValueError), match="path of a file"):
         dale.Optimizer(BOUNDS, store=store)
 
 
-def test_places_where_nothing_can_be_written(tmp_path):
+def test_missing_directories_and_files(tmp_path):
     with pytest.raises(dale.StoreError, match="check that its directory exists"):
         dale.Optimizer(BOUNDS, store=tmp_path / "nowhere" / "run.db")
     with pytest.raises(dale.StoreError, match="does not exist; expected the path"):
@@ -204,32 +204,32 @@ except dale.StoreError as error:
     assert "is the disk full?" in str(error), str(error)
     print(error)
 else:
-    raise SystemExit("the limit was never met")
+    raise SystemExit("the limit was never reached")
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 assert same_runs(dale.open(store).history, before), "the state on disk has changed"
-again = optimizer.ask()  # there is room again: it goes on
+again = optimizer.ask()  # there is space again: the run continues
 optimizer.tell(again, 1.5)
 assert dale.open(store).history[again.id].value == 1.5
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits for files")
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on file sizes")
 @pytest.mark.parametrize("limit", [14_000, 30_001, 60_000])
-def test_disk_full_leaves_what_was_there(tmp_path, limit):
+def test_a_full_disk_keeps_earlier_data(tmp_path, limit):
     program = start("-c", LIMITED, tmp_path / "run.db", limit)
     said, errors = program.communicate()
     assert program.returncode == 0, said + errors
     assert re.search(r"Not written: (ask|tell) of trial \d+, \{", said)
 
 
-def test_a_store_that_is_taken_away_is_missed(tmp_path):
+def test_a_moved_store_is_detected(tmp_path):
     path = tmp_path / "run.db"
     optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
     trial = optimizer.ask()
     path.rename(tmp_path / "moved.db")
     with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
         optimizer.tell(trial, 1.0)
-    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):  # or its log would be taken for a new one's
+    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):  # or its log would become that of a new store
         dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
     (tmp_path / "moved.db").rename(path)
     optimizer.tell(trial, 1.0)
@@ -237,8 +237,8 @@ def test_a_store_that_is_taken_away_is_missed(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted")
-def test_a_log_that_is_taken_away_is_missed(tmp_path):
-    """Whoever opens the store next makes another log, and each would overwrite what the other has told."""
+def test_a_deleted_log_is_detected(tmp_path):
+    """The next process creates another log, and each would overwrite the values of the other."""
     path = tmp_path / "run.db"
     first = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
     first.tell(first.ask(), 1.0)
@@ -261,8 +261,8 @@ print(len(optimizer.history))
 """
 
 
-def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
-    """It may have taken hours, and the optimizer of minimize is out of reach."""
+def test_the_error_contains_a_value_that_cannot_be_written(tmp_path):
+    """The value may have taken hours, and the optimizer inside minimize is not accessible."""
 
     def objective(x):
         (tmp_path / "run.db").unlink(missing_ok=True)
@@ -273,27 +273,27 @@ def test_a_value_that_cannot_be_kept_is_in_the_error(tmp_path):
     assert re.fullmatch(r"Trial 0 at \(.*\) gave 0\.123456789012345, which was not kept", *caught.value.__notes__)
 
 
-def test_a_folder_is_no_store(tmp_path):
+def test_a_directory_is_refused(tmp_path):
     for attempt in (dale.open, lambda path: dale.Optimizer(BOUNDS, store=path)):
         with pytest.raises(dale.StoreError, match="is a directory"):
             attempt(tmp_path)
 
 
-def test_a_store_has_one_name(tmp_path, whole):
+def test_hard_links_are_refused(tmp_path, whole):
     path, other = _written(tmp_path / "run.db", whole[0]), tmp_path / "other.db"
     other.hardlink_to(path)
     for name in (path, other):
         with pytest.raises(dale.StoreError, match=r"has 2 names \(hard links\)"):
             dale.Optimizer(BOUNDS, method=Uniform(), store=name)
-        assert len(dale.open(name).history) == len(whole[1])  # to look at it is no harm
+        assert len(dale.open(name).history) == len(whole[1])  # reading is safe
     other.unlink()
-    draft = tmp_path / ".run.db.123.abcdef.new"  # left by a process that was killed as it had made the store
+    draft = tmp_path / ".run.db.123.abcdef.new"  # left by a process that was killed after it had created the store
     draft.hardlink_to(path)
     dale.Optimizer(BOUNDS, method=Uniform(), store=path).close()
     assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
 
 
-def test_a_link_is_the_store_that_it_leads_to(tmp_path, whole):
+def test_symbolic_links_are_followed(tmp_path, whole):
     path, link = _written(tmp_path / "run.db", whole[0]), tmp_path / "link.db"
     link.symlink_to(path)
     one = dale.Optimizer(BOUNDS, method=Uniform(), store=path)
@@ -301,7 +301,7 @@ def test_a_link_is_the_store_that_it_leads_to(tmp_path, whole):
     assert one.ask().id != two.ask().id
 
 
-def test_a_store_moves_as_one_file(tmp_path, whole):
+def test_a_store_can_be_copied_as_one_file(tmp_path, whole):
     shutil.copy(_written(tmp_path / "a.db", whole[0]), tmp_path / "b.db")
     with dale.Optimizer(BOUNDS, method=Uniform(), store=tmp_path / "b.db") as optimizer:
         optimizer.tell(optimizer.ask(), 1.0)

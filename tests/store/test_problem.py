@@ -1,4 +1,4 @@
-"""What a store holds: the very problem and the very trials; another problem is refused with what differs."""
+"""A store holds the exact problem and trials; another problem is refused with the differences."""
 
 import copy
 import dataclasses
@@ -82,7 +82,7 @@ class TestAnotherProblem:
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
-    def test_is_refused_with_the_difference(self, tmp_path, settings, said):
+    def test_the_error_names_the_difference(self, tmp_path, settings, said):
         path = tmp_path / "run.db"
         dale.Optimizer(self.SPACE, seed=0, store=path).close()
         before = path.read_bytes()
@@ -104,13 +104,13 @@ class TestAnotherProblem:
             (below, None),
         ],
     )
-    def test_constraints_are_told_apart(self, one, other):
+    def test_different_constraints_are_distinguished(self, one, other):
         space, method = dale.Space.from_pairs(BOUNDS), dale.methods.default()
         a, b = (problem_to_json(space, 0, method, None, c) for c in (one, other))
         assert list(differences(a, b))
         assert not list(differences(a, problem_to_json(space, 0, dale.methods.default(), None, one)))
 
-    def test_conditions_are_named_whatever_their_parents_are_called(self):
+    def test_parents_may_have_the_names_of_codec_keys(self):
         parent = {"float": dale.Choice([1, 1.0]), "object": dale.Choice(["a", "b"])}
         one = dale.Space(parent | {"x": dale.Float(0, 1)})
         other = dale.Space(parent | {"x": dale.Float(0, 1).when({"float": 1.0, "object": "a"})})
@@ -118,7 +118,7 @@ class TestAnotherProblem:
             "space.conditions.x is absent in the store and [['float', [1.0]], ['object', ['a']]] here"
         ]
 
-    def test_the_same_written_otherwise_is_the_same(self, tmp_path):
+    def test_equivalent_problems_are_equal(self, tmp_path):
         dale.Optimizer({"a": (0, 1), "b": (np.float64(1), 2)}, seed=0, noise=0, store=tmp_path / "run.db").close()
         optimizer = dale.Optimizer(
             dale.Space(b=dale.Float(1, 2), a=dale.Float(0, 1)), noise=0.0, method=dale.methods.default(),
@@ -126,7 +126,7 @@ class TestAnotherProblem:
         )  # fmt: skip
         assert optimizer.seed == 0
 
-    def test_a_refused_one_holds_no_lock(self, tmp_path):
+    def test_a_refused_problem_leaves_no_files(self, tmp_path):
         dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db").close()
         with pytest.raises(dale.StoreError):
             dale.Optimizer(BOUNDS, seed=1, store=tmp_path / "run.db")
@@ -149,7 +149,7 @@ class TestMethods:
         settings = {"length_scale": {"type": "AlphaRatio"}, "regions": {"type": "RegionIdentification"}}
         assert stored(dale.methods.paper()) == {"name": "bayesian_optimization", "revision": 1, "settings": settings}
 
-    def test_a_new_setting_with_a_default_changes_no_stored_run(self, tmp_path):
+    def test_a_new_setting_with_a_default_keeps_the_problem(self, tmp_path):
         @dataclasses.dataclass(frozen=True)
         class Extended(dale.methods.DefaultMethod):
             new: int = 1
@@ -174,7 +174,7 @@ class TestHostileNames:
         assert [t.error for t in run.history[::2]] == HOSTILE
         assert same_runs(dale.Optimizer(space, method=Uniform(), store=tmp_path / "'; --.db").history, run.history)
 
-    def test_the_file_is_plain_text_to_sqlite(self, tmp_path):
+    def test_names_are_data_to_sqlite(self, tmp_path):
         with dale.Optimizer({HOSTILE[0]: (0, 1)}, seed=0, store=tmp_path / "run.db") as optimizer:
             optimizer.ask()
         rows = sqlite3.connect(tmp_path / "run.db").execute("SELECT kind, trial, content FROM events").fetchall()
@@ -184,7 +184,7 @@ class TestHostileNames:
 
 class TestValues:
     @pytest.mark.parametrize("value", [0.1, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, math.pi, 2**0.5, 1e22])
-    def test_to_the_last_bit(self, tmp_path, value):
+    def test_values_are_exact(self, tmp_path, value):
         with dale.Optimizer([(-1, 1)], seed=0, store=tmp_path / "run.db") as optimizer:
             trial = optimizer.ask(at=[math.nextafter(0.1, 1)])
             optimizer.tell(trial, value, noise=abs(value) if value < 1e300 else None)
@@ -206,13 +206,13 @@ class TestValues:
             dale.Space(c=dale.Choice([object(), object(), *options[2:-1], Uniform()]), x=(0, 1)),
             seed=0, method=Uniform(), store=tmp_path / "run.db",
         ) as fresh:  # fmt: skip
-            assert len(fresh.history) == len(options)  # objects of another process look as these do
+            assert len(fresh.history) == len(options)  # as the same objects of another process
         run = dale.open(tmp_path / "run.db")
-        options_shown = [t.params["c"] for t in run.history]
-        assert isinstance(options_shown[0], OpaqueValue)
-        assert options_shown[0] != options_shown[1]
-        assert str(options_shown[3]) == "<Colour.RED: 1>"
-        assert options_shown[5:7] == options[5:7]
+        restored = [t.params["c"] for t in run.history]
+        assert isinstance(restored[0], OpaqueValue)
+        assert restored[0] != restored[1]
+        assert str(restored[3]) == "<Colour.RED: 1>"
+        assert restored[5:7] == options[5:7]
         assert dale.open(tmp_path / "run.db", space).history[2].params["c"] is len
         with pytest.raises(dale.StoreError, match="another problem"):
             dale.open(tmp_path / "run.db", {"x": (0, 1)})
@@ -220,18 +220,18 @@ class TestValues:
     @pytest.mark.parametrize(
         "value", [None, True, 3, 10**30, "a\0", 0.1, -0.0, [], (1, [2]), {"a": 1, 2: (3,)}, {(1, 2): None}], ids=repr
     )
-    def test_plain_data_come_back(self, value):
+    def test_simple_values_are_restored(self, value):
         again = from_json(to_json(value))
         assert again == value
         assert repr(again) == repr(value)
         assert dump_json(to_json(value)).isascii()
 
-    def test_numbers_that_are_none_come_back(self):
+    def test_nan_and_infinity_are_restored(self):
         assert math.isnan(from_json(to_json(math.nan)))
         assert from_json(to_json([math.inf, -math.inf])) == [math.inf, -math.inf]
         assert np.array_equal(from_json(to_json(np.array([1.5, np.inf]))), [1.5, np.inf])
 
-    def test_reasons_come_back(self):
+    def test_reasons_are_restored(self):
         reason = dale.Reason(
             Source.LOCAL, np.float64(1 / 3), -math.inf, np.bool_(True), 1e-300, math.nan, 0.1, np.int64(2), 3,
             TrustRegionStep(np.int64(4), 0.1, 1.5, -0.0, 2, (1.0, 2 / 3)),
@@ -245,7 +245,7 @@ class TestValues:
             Source.INITIAL_DESIGN
         )
 
-    def test_spaces_come_back(self):
+    def test_spaces_are_restored(self):
         spaces = [
             dale.Space(
                 a=dale.Float(1e-5, 0.1, log=True), b=dale.Float(0, 1, step=0.1), c=dale.Int(1, 100, log=True),
@@ -257,7 +257,7 @@ class TestValues:
         for space in spaces:
             assert space_from_json(space_to_json(space)) == space
 
-    def test_a_parameter_of_ones_own_kind(self, tmp_path):
+    def test_a_custom_parameter_type(self, tmp_path):
         class Half(dale.Float):
             pass
 
@@ -270,7 +270,7 @@ class TestValues:
 
 
 class TestTells:
-    def test_the_same_twice_writes_nothing_another_is_an_error(self, tmp_path):
+    def test_a_repeated_value_is_ignored_and_another_one_refused(self, tmp_path):
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             trial = optimizer.ask()
             optimizer.tell(trial, 0.5)
@@ -281,17 +281,17 @@ class TestTells:
                 optimizer.fail(trial, "no")
             late = optimizer.ask()
             optimizer.fail(late, "too slow")
-            optimizer.tell(late, 0.7)  # a late value is taken
+            optimizer.tell(late, 0.7)  # a late value is accepted
         run = dale.open(tmp_path / "run.db")
         assert [str(e.kind) for e in run.events] == ["open", "ask", "tell", "ask", "fail", "tell"]
         assert [t.value for t in run.history] == [0.5, 0.7]
 
-    def test_what_was_told_is_there_when_tell_returns(self, tmp_path):
+    def test_a_value_is_in_the_file_when_tell_returns(self, tmp_path):
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             optimizer.tell(optimizer.ask(), 0.5)
             assert dale.open(tmp_path / "run.db").history[0].value == 0.5
 
-    def test_a_table_is_recorded_as_a_whole_or_not_at_all(self, tmp_path):
+    def test_a_table_is_recorded_completely_or_not_at_all(self, tmp_path):
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             with pytest.raises(dale.SpaceError):
                 optimizer.add_all([{"x0": 0, "x1": 0, "value": 1}, {"x0": 99, "x1": 0, "value": 1}])
@@ -299,7 +299,7 @@ class TestTells:
             optimizer.add_all([{"x0": 0, "x1": 0, "value": 1}, {"x0": 1, "x1": 0, "value": None}])
         assert same_runs(dale.open(tmp_path / "run.db").history, optimizer.history)
 
-    def test_several_changes_as_one(self, tmp_path):
+    def test_a_transaction_is_atomic(self, tmp_path):
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             optimizer.add([0, 0], 1.0)
 
@@ -314,9 +314,9 @@ class TestTells:
             assert len(dale.open(tmp_path / "run.db").history) == 1
             reference = dale.Optimizer(BOUNDS, seed=0)
             reference.add([0, 0], 1.0)
-            assert same(optimizer.ask(), reference.ask())  # nothing of it is remembered
+            assert same(optimizer.ask(), reference.ask())  # no trace of it remains
 
-    def test_a_closed_one_says_so(self, tmp_path):
+    def test_a_closed_optimizer_is_refused(self, tmp_path):
         optimizer = dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db")
         optimizer.close()
         optimizer.close()
@@ -328,7 +328,7 @@ class TestTells:
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             copy.deepcopy(dale.Optimizer(BOUNDS, store=tmp_path / "run.db"))
 
-    def test_who_when_and_with_what(self, tmp_path):
+    def test_events_record_process_time_and_versions(self, tmp_path):
         dale.minimize(lambda x: 1 / 0 if x[0] > 0.5 else valley(x), BOUNDS, budget=4, seed=0, store=tmp_path / "run.db")
         run = dale.open(tmp_path / "run.db")
         first = run.events[0].content
@@ -342,7 +342,7 @@ class TestTells:
         assert "Traceback" in failed[0].error
 
 
-class TestPlaces:
+class TestFileSystems:
     MOUNTS = (
         "/dev/sda1 / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\n/dev/sdb /home/local xfs rw 0 0\n"
         "host: /mnt/my\\040disk fuse.sshfs rw 0 0\n//server/x /share cifs rw 0 0\nbroken\n"
@@ -356,7 +356,7 @@ class TestPlaces:
     def test_the_innermost_mount_counts(self, path, kind):
         assert location.mount_type(location.Path(path), self.MOUNTS) == kind
 
-    def test_a_network_is_warned_of(self, tmp_path, monkeypatch):
+    def test_a_network_file_system_gives_a_warning(self, tmp_path, monkeypatch):
         table = tmp_path / "mounts"
         table.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/x {tmp_path} nfs rw 0 0\n")
         monkeypatch.setattr(location, "MOUNT_TABLE", table)
@@ -364,6 +364,6 @@ class TestPlaces:
             dale.Optimizer(BOUNDS, store=tmp_path / "run.db").close()
         assert len(caught) == 1
 
-    def test_a_local_disk_is_not(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(location, "MOUNT_TABLE", tmp_path / "there is none")
+    def test_a_local_disk_gives_no_warning(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(location, "MOUNT_TABLE", tmp_path / "missing")
         dale.Optimizer(BOUNDS, store=tmp_path / "run.db").close()

@@ -1,4 +1,4 @@
-"""A run on disk goes on as if nothing had happened; nothing that was told is lost, and nothing is evaluated twice."""
+"""A resumed run continues as if it had not been interrupted: no value is lost, and no trial is evaluated twice."""
 
 import os
 import random
@@ -33,7 +33,7 @@ def uninterrupted(n, objective, space, **settings):
 
 
 def step(optimizer, objective, n):
-    """Bring a run to n trials, with failures of both kinds on the way."""
+    """Bring a run to n finished trials, some of them failed or to be retried."""
     while (k := len([t for t in optimizer.history if t.state is not TrialState.PENDING])) < n:
         trial = optimizer.ask()
         if k % 7 == 5:
@@ -43,11 +43,11 @@ def step(optimizer, objective, n):
 
 
 @pytest.mark.parametrize(("objective", "space"), [(valley, BOUNDS), (mixed, MIXED)], ids=["real", "mixed"])
-def test_cut_anywhere_it_proposes_what_it_would_have(tmp_path, objective, space):
+def test_a_run_resumed_anywhere_makes_the_same_proposals(tmp_path, objective, space):
     n = 50 if FULL else 18
     whole = uninterrupted(n, objective, space).history
     optimizer = dale.Optimizer(space, seed=0, store=tmp_path / "run.db")
-    for k in range(1, n + 1):  # opened anew after every evaluation, and once more between ask and tell
+    for k in range(1, n + 1):  # reopened after every evaluation, and between ask and tell
         optimizer.close()
         optimizer = dale.Optimizer(space, seed=0, store=tmp_path / "run.db")
         left = optimizer.ask()
@@ -68,7 +68,7 @@ def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):
     n, verified, row_checksum = len(dale.open(tmp_path / "run.db").events), [], sqlite.row_checksum
     monkeypatch.setattr(sqlite, "row_checksum", lambda row, *rest: verified.append(row[0]) or row_checksum(row, *rest))
     again = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
-    assert verified == list(range(1, n + 2))  # the last is written: this process has opened the run
+    assert verified == list(range(1, n + 2))  # the last one is written: this process has opened the run
     assert same_runs(again.history, optimizer.history)
     again.ask()
     assert len(verified) == n + 2
@@ -77,7 +77,7 @@ def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "method", [dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo()], ids=["paper", "ei", "imgpo"]
 )
-def test_every_method_goes_on_as_it_would_have(tmp_path, method):
+def test_every_method_resumes(tmp_path, method):
     whole = uninterrupted(12, valley, BOUNDS, method=method).history
     for k in (4, 9, 12):
         with dale.Optimizer(BOUNDS, seed=0, method=method, store=tmp_path / "run.db") as optimizer:
@@ -85,7 +85,7 @@ def test_every_method_goes_on_as_it_would_have(tmp_path, method):
     assert same_runs(optimizer.history, whole)
 
 
-def test_with_constraints_of_both_kinds(tmp_path):
+def test_input_and_outcome_constraints(tmp_path):
     def below(x):
         return x[0] + x[1] <= 2.5
 
@@ -96,7 +96,7 @@ def test_with_constraints_of_both_kinds(tmp_path):
         return optimizer
 
     whole = dale.Optimizer(BOUNDS, seed=0, constraints=below)
-    whole.add([2.0, 3.0], 0.1, constraints=[-1.0, -1.0])  # not allowed, but known
+    whole.add([2.0, 3.0], 0.1, constraints=[-1.0, -1.0])  # not allowed, but added by the user
     run(whole, 12)
     with dale.Optimizer(BOUNDS, seed=0, constraints=below, store=tmp_path / "run.db") as first:
         first.add([2.0, 3.0], 0.1, constraints=[-1.0, -1.0])
@@ -108,9 +108,9 @@ def test_with_constraints_of_both_kinds(tmp_path):
     assert same(dale.open(tmp_path / "run.db").best, whole.best)
 
 
-def test_many_workers_at_once(tmp_path):
+def test_pending_trials_of_many_workers(tmp_path):
     def steps(k):
-        """Five are out at any time; answers come in another order than the asks."""
+        """Five trials are pending at any time; values arrive in another order."""
         rng = random.Random(3)
         optimizer, out = dale.Optimizer(BOUNDS, seed=0, store=None if k is None else tmp_path / "run.db"), []
         for number in range(14):
@@ -133,7 +133,7 @@ def test_many_workers_at_once(tmp_path):
 
 
 class TestMinimize:
-    def test_the_same_line_again_does_what_is_left(self, tmp_path):
+    def test_the_same_call_again_resumes(self, tmp_path):
         whole = dale.minimize(valley, BOUNDS, budget=14, seed=3, x0=[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         seen = []
 
@@ -154,11 +154,11 @@ class TestMinimize:
             )
             assert result.nfev == nfev
         assert same_runs(result.history, whole.history)
-        assert len(seen) == 14 + 2  # the two that were interrupted ran again, no other
+        assert len(seen) == 14 + 2  # only the two that were interrupted ran again
         assert result.message == whole.message == "The budget is spent"
 
-    def test_every_point_of_the_user_s_is_evaluated_though_others_work_on_the_store(self, tmp_path):
-        """Those who tell meanwhile move the count of evaluations, not the points that are next."""
+    def test_initial_points_are_evaluated_while_others_use_the_store(self, tmp_path):
+        """Values of other processes change the number of evaluations, but not the next points."""
         points = [[0.1 * k, 0.2] for k in range(5)]
         other = []
 
@@ -181,7 +181,7 @@ class TestMinimize:
         assert same_runs(first.history, again.history)
         assert (again.fun, again.nfev, again.status, again.seed) == (first.fun, 6, 0, 0)
 
-    def test_a_larger_budget_goes_on(self, tmp_path):
+    def test_a_larger_budget_continues(self, tmp_path):
         dale.minimize(valley, BOUNDS, budget=6, seed=0, store=tmp_path / "run.db")
         more = dale.minimize(valley, BOUNDS, budget=9, seed=0, store=tmp_path / "run.db")
         assert same_runs(more.history, dale.minimize(valley, BOUNDS, budget=9, seed=0).history)
@@ -192,20 +192,20 @@ class TestMinimize:
             assert result.message == "The target is reached"
         assert result.nfev < 30
 
-    def test_known_values_are_recorded_once(self, tmp_path):
+    def test_initial_values_are_recorded_once(self, tmp_path):
         for budget in (3, 5):
             result = dale.minimize(valley, BOUNDS, budget=budget, x0=[0, 0], y0=1.5, store=tmp_path / "run.db")
         assert (result.nfev, len(result.history)) == (5, 6)
 
-    def test_nothing_is_left_beside_the_file(self, tmp_path):
+    def test_no_other_files_remain(self, tmp_path):
         dale.minimize(valley, BOUNDS, budget=3, store=tmp_path / "run.db")
         dale.open(tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
 
-    def test_what_cannot_be_tidied_up_does_not_cost_the_result(self, tmp_path):
+    def test_a_lock_file_that_cannot_be_removed_is_harmless(self, tmp_path):
         def objective(x):
             lock = tmp_path / "run.db-lock"
-            if lock.is_file():  # as if its folder could not be written to any more, which root always can
+            if lock.is_file():  # like a read-only directory, but works for root too
                 lock.unlink()
                 lock.mkdir()
             return valley(x)
@@ -214,19 +214,19 @@ class TestMinimize:
         (tmp_path / "run.db-lock").rmdir()
         assert dale.minimize(valley, BOUNDS, budget=4, seed=0, store=tmp_path / "run.db").nfev == 4
 
-    def test_points_that_are_refused_leave_a_store_that_can_be_begun(self, tmp_path):
+    def test_invalid_initial_points_leave_an_empty_store(self, tmp_path):
         with pytest.raises(dale.SpaceError):
             dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0], [9, 9]], store=tmp_path / "run.db")
         assert dale.open(tmp_path / "run.db").history == ()
         assert dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0]], store=tmp_path / "run.db").nfev == 3
 
 
-class TestProcessesThatAreGone:
-    def test_a_trial_of_a_dead_process_is_asked_again(self, tmp_path):
+class TestAbandonedTrials:
+    def test_a_trial_of_a_killed_process_is_reassigned(self, tmp_path):
         other = start("ask", tmp_path / "run.db")
         assert other.stdout.readline() == "0\n"
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
-        assert optimizer.ask().id == 1  # while it lives, its trial is its own
+        assert optimizer.ask().id == 1  # while that process runs, it keeps its trial
         other.kill()
         other.communicate()
         again = optimizer.ask()
@@ -235,14 +235,14 @@ class TestProcessesThatAreGone:
         optimizer.tell(again, 0.5)
         assert [t.state for t in dale.open(tmp_path / "run.db").history] == ["complete", "pending", "pending"]
 
-    def test_a_trial_of_a_process_that_ended_well_is_asked_again(self, tmp_path):
+    def test_a_trial_of_an_ended_process_is_reassigned(self, tmp_path):
         other = start("ask", tmp_path / "run.db")
         other.communicate("")
         assert other.returncode == 0
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         assert [t.id for t in optimizer.ask(2)] == [0, 1]
 
-    def test_one_that_was_handed_over_belongs_to_the_new_process(self, tmp_path):
+    def test_a_reassigned_trial_belongs_to_the_new_process(self, tmp_path):
         first = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         first.ask()
         first.close()
@@ -253,21 +253,21 @@ class TestProcessesThatAreGone:
         second.close()
         assert third.ask().id == 0
 
-    def test_an_optimizer_that_nobody_holds_is_gone(self, tmp_path):
+    def test_a_deleted_optimizer_abandons_its_trials(self, tmp_path):
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         optimizer.ask()
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")  # as in a notebook
         assert optimizer.ask().id == 0
 
-    def test_what_was_left_may_be_told_without_being_asked(self, tmp_path):
+    def test_an_abandoned_trial_can_be_told_directly(self, tmp_path):
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             trial = optimizer.ask()
         with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / "run.db") as optimizer:
             optimizer.tell(trial.id, 0.7)
             assert optimizer.ask().id == 1
 
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-    def test_a_forked_child_is_refused_and_harms_nothing(self, tmp_path):
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+    def test_a_forked_child_cannot_use_the_store(self, tmp_path):
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         trial = optimizer.ask()
         child = os.fork()
@@ -281,12 +281,12 @@ class TestProcessesThatAreGone:
         optimizer.tell(trial, 2.0)
         other = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         optimizer.ask()
-        assert other.ask().id == 2  # this process is alive, whatever became of its child
+        assert other.ask().id == 2  # the end of the child does not end the session of its parent
         assert other.history[0].value == 2.0
 
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-    def test_a_forked_child_opens_no_store_that_was_open_at_the_fork(self, tmp_path):
-        """SQLite takes the parent's locks for its own there: once the parent is gone, others would write between."""
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+    def test_a_forked_child_cannot_reopen_an_open_store(self, tmp_path):
+        """SQLite would take the parent's locks for its own; once the parent has ended, writes would be unprotected."""
         optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
         child = os.fork()
         if child == 0:
@@ -305,10 +305,10 @@ class TestProcessesThatAreGone:
         assert len(dale.open(tmp_path / "run.db").history) == 1
 
 
-def kill_while_it_runs(folder, kills, rng):
-    """kill -9 at random moments: while it evaluates, asks and tells, and now and then while it starts."""
-    arguments = ("evaluate", folder / "run.db", 10**6, folder / "begun", folder / "told")
-    begun = folder / "begun"
+def kill_while_it_runs(directory, kills, rng):
+    """kill -9 at random moments: during evaluations, ask and tell, and sometimes during the start."""
+    arguments = ("evaluate", directory / "run.db", 10**6, directory / "begun", directory / "told")
+    begun = directory / "begun"
     for _ in range(kills):
         program = start(*arguments)
         size = begun.stat().st_size if begun.exists() else 0
@@ -320,11 +320,11 @@ def kill_while_it_runs(folder, kills, rng):
         time.sleep(0.04 * rng.random())
         program.kill()
         _, errors = program.communicate()
-        assert errors == ""  # no start has failed
+        assert errors == ""  # every start succeeded
 
 
 @pytest.mark.slow
-def test_kill_at_random_moments_loses_and_doubles_nothing(tmp_path):
+def test_kill_at_random_moments_loses_and_repeats_nothing(tmp_path):
     kills, budget = (100, 200) if FULL else (8, 40)
     kill_while_it_runs(tmp_path, kills, random.Random(1))
     budget = max(budget, dale.open(tmp_path / "run.db").result().nfev + 5)
@@ -336,17 +336,19 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(tmp_path):
     history = dale.open(tmp_path / "run.db").history
     assert len(history) == budget
     assert all(t.state is TrialState.COMPLETE for t in history)
-    assert [line for line in told if history[int(line[0])].value.hex() != line[1]] == []  # acknowledged: it is there
-    assert len({number for number, _ in told}) == len(told)  # and told once
+    assert [
+        line for line in told if history[int(line[0])].value.hex() != line[1]
+    ] == []  # acknowledged values are in the file
+    assert len({number for number, _ in told}) == len(told)  # each once
     assert set(begun) == {str(i) for i in range(budget)}
-    assert sum(begun.values()) - budget <= kills  # at most one execution again for each kill
+    assert sum(begun.values()) - budget <= kills  # at most one repeated evaluation for each kill
     assert same_runs(history, without_store(budget))
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".new") == ["begun", "run.db", "told"]
-    print(f"{kills} kills, {budget} evaluations, {sum(begun.values()) - budget} executed again")
+    print(f"{kills} kills, {budget} evaluations, {sum(begun.values()) - budget} evaluations repeated")
 
 
 @pytest.mark.slow
-def test_killed_while_it_thinks_minimize_goes_on_as_it_would_have(tmp_path):
+def test_minimize_resumes_after_kills(tmp_path):
     rng = random.Random(2)
     for _ in range(3):
         program = start("minimize", tmp_path / "run.db", 16)
@@ -360,17 +362,17 @@ def test_killed_while_it_thinks_minimize_goes_on_as_it_would_have(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_processes_that_write_at_once(tmp_path):
+def test_two_processes_write_concurrently(tmp_path):
     times, each = (20, 500) if FULL else (2, 60)
     for k in range(times):
         store = tmp_path / f"{k}.db"
-        both = [start("add", store, each, 1000 * i) for i in range(2)]  # the first to come makes the file
+        both = [start("add", store, each, 1000 * i) for i in range(2)]  # the faster one creates the file
         for program in both:
             _, errors = program.communicate()
             assert program.returncode == 0, errors
         run = dale.open(store)
-        wanted = sorted([float(i) for i in range(each)] + [1000.0 + i for i in range(each)])
-        assert sorted(t.value for t in run.history) == wanted
+        expected = sorted([float(i) for i in range(each)] + [1000.0 + i for i in range(each)])
+        assert sorted(t.value for t in run.history) == expected
         assert [t.id for t in run.history] == list(range(2 * each))
 
 
@@ -392,7 +394,7 @@ def test_two_optimizers_on_one_store_see_each_other(tmp_path):
     trials = [one.ask(), two.ask(), one.ask(), two.ask()]
     assert [t.id for t in trials] == [0, 1, 2, 3]
     assert len({t.unit_x.tobytes() for t in trials}) == 4
-    two.tell(trials[0], 0.3)  # whoever has the value may tell it
+    two.tell(trials[0], 0.3)  # any process may report the value
     with pytest.raises(dale.TrialError, match="already has"):
         one.tell(trials[0], 0.4)
     assert same(one.tell(trials[0], 0.3), two.history[0])

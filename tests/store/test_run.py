@@ -1,4 +1,4 @@
-"""A run opened to be looked at, and written as CSV and JSON."""
+"""Inspecting a stored run, and exporting it as CSV and JSON."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ SPACE = dale.Space(
 
 @pytest.fixture
 def store(tmp_path):
-    """A run with everything in it: failures of both kinds, one pending, options like formulas."""
+    """A run with failures, a transient failure, a pending trial, and options that look like formulas."""
     path = tmp_path / "run.db"
     with dale.Optimizer(SPACE, seed=0, store=path) as optimizer:
         for k, option in enumerate(SPACE.parameters["=cmd"].options):
@@ -34,11 +34,11 @@ def store(tmp_path):
     return path
 
 
-def told_and_failed(history):
+def complete_and_failed(history):
     return [t for t in history if t.state != "pending" and not t.retry]
 
 
-def test_it_shows_the_run(store):
+def test_a_run_shows_what_the_optimizer_shows(store):
     run, optimizer = dale.open(store), dale.Optimizer(SPACE, seed=0, store=store)
     assert run.seed == 0
     assert run.space == SPACE
@@ -53,9 +53,9 @@ def test_a_csv_file_can_be_read_back(store, tmp_path):
     run.to_csv(tmp_path / "run.csv")
     optimizer = dale.Optimizer(SPACE, seed=0)
     optimizer.add_all(tmp_path / "run.csv", value="value_")  # value is a parameter's name
-    wanted = told_and_failed(run.history)
-    assert len(optimizer.history) == len(wanted) == 9
-    for a, b in zip(optimizer.history, wanted, strict=True):
+    expected = complete_and_failed(run.history)
+    assert len(optimizer.history) == len(expected) == 9
+    for a, b in zip(optimizer.history, expected, strict=True):
         assert a.params == b.params
         assert a.unit_x.tobytes() == b.unit_x.tobytes()
         assert (a.value, a.state) == (b.value, b.state)
@@ -77,12 +77,14 @@ def test_no_cell_is_a_formula(store, tmp_path):
     assert "'=cmd" in cells
     for cell in cells:
         if cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
-            float(cell)  # a number stays one
+            float(cell)  # a number is not changed
 
 
-def test_text_that_no_file_can_hold_is_written_as_its_code(tmp_path):
+def test_text_that_is_not_utf8_is_escaped(tmp_path):
     with dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db") as optimizer:
-        optimizer.fail(optimizer.ask(), "no such file: caf\udce9.dat")  # as Python has names that are no UTF-8
+        optimizer.fail(
+            optimizer.ask(), "no such file: caf\udce9.dat"
+        )  # as Python decodes file names that are not UTF-8
         optimizer.tell(optimizer.ask(), 1.0)
     run = dale.open(tmp_path / "run.db")
     run.to_csv(tmp_path / "run.csv")
@@ -92,7 +94,7 @@ def test_text_that_no_file_can_hold_is_written_as_its_code(tmp_path):
     assert json.loads((tmp_path / "run.json").read_text())["trials"][0]["error"] == "no such file: caf\udce9.dat"
 
 
-def test_json_has_everything(store, tmp_path):
+def test_a_json_file_holds_the_whole_run(store, tmp_path):
     run = dale.open(store)
     run.to_json(tmp_path / "run.json")
     whole = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
@@ -112,7 +114,7 @@ def test_the_run_itself_is_not_overwritten(store):
     assert store.read_bytes() == before
 
 
-def test_opening_needs_no_right_to_write(store):
+def test_opening_needs_no_write_permission(store):
     store.chmod(0o444)
     store.parent.chmod(0o555)
     try:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM with a store: the best so far comes back, all that was told is in the file, and it goes on."""
+"""Ctrl-C and SIGTERM with a store: the result so far is returned, all values are in the file, and the run resumes."""
 
 import itertools
 import json
@@ -14,10 +14,10 @@ from dale.history.trial import TrialState
 
 REPETITIONS = 50 if FULL else 4
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
-# Forks a run, signals it at a random moment and prints what came of it, so often as told: all on one store. Now and
-# then the moment is as soon as there is a file, so that some signals arrive while it is opened.
+# Forks a run, signals it at a random moment and prints its result; repeats this on one store. Every fourth signal is
+# sent as soon as the file exists, so that some signals arrive while the store is opened.
 DRIVER = """
 import json, os, random, signal, sys, time
 import dale
@@ -73,7 +73,7 @@ for k in range(repetitions):
 
 @pytest.mark.parametrize("n_parallel", [1, 3])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path, name, n_parallel):
+def test_signals_at_random_moments_lose_no_value(tmp_path, name, n_parallel):
     store, log = tmp_path / "run.db", tmp_path / "log"
     driver = start("-c", DRIVER, store, log, name, n_parallel, REPETITIONS)
     said, errors = driver.communicate()
@@ -87,16 +87,18 @@ def test_at_random_moments_nothing_that_was_told_is_lost_and_it_goes_on(tmp_path
         assert row["acknowledged"] <= row["told"] == row["nfev"] == row["kept"] >= before
         before = row["kept"]
     n = before + 5
-    result = dale.minimize(valley, BOUNDS, budget=n, seed=0, method=Uniform(), store=store)  # what is left, then more
+    result = dale.minimize(
+        valley, BOUNDS, budget=n, seed=0, method=Uniform(), store=store
+    )  # pending trials first, then new ones
     assert result.nfev == n
     assert all(t.state is TrialState.COMPLETE and t.value == valley(t.x) for t in result.history)
     assert same_runs(result.history, without_store(n))
     executed = Counter(log.read_text().split())
-    assert sum(executed.values()) - before <= REPETITIONS * n_parallel  # no more than was out at each signal
+    assert sum(executed.values()) - before <= REPETITIONS * n_parallel  # at most those that were running at each signal
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "run.db"]
 
 
-STUBBORN = """
+UNINTERRUPTIBLE = """
 import signal, sys, time
 import dale
 from pathlib import Path
@@ -120,8 +122,8 @@ dale.minimize(deaf, BOUNDS, budget=100, seed=0, method=Uniform(), store=sys.argv
 """
 
 
-def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
-    run = start("-c", STUBBORN, tmp_path / "run.db")
+def test_a_second_ctrl_c_ends_at_once_and_loses_no_value(tmp_path):
+    run = start("-c", UNINTERRUPTIBLE, tmp_path / "run.db")
     for word in ("waiting\n", "deaf\n"):
         assert run.stdout.readline() == word, run.communicate()[1]
         run.send_signal(signal.SIGINT)
@@ -134,9 +136,9 @@ def test_the_second_ctrl_c_ends_at_once_and_nothing_is_lost(tmp_path):
     assert same_runs(result.history, without_store(6))
 
 
-def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkeypatch):
+def test_ctrl_c_while_the_store_is_opened_returns_its_result(tmp_path, monkeypatch):
     before = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process of a shell ignores it
     replay = dale.optimizer.replay
 
     def interrupted(*arguments):
@@ -154,7 +156,7 @@ def test_ctrl_c_while_the_store_is_opened_returns_what_is_in_it(tmp_path, monkey
     assert same_runs(again.history, without_store(9))
 
 
-def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, monkeypatch):
+def test_a_signal_while_the_store_is_closed_returns_the_result(tmp_path, monkeypatch):
     handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     close = dale.Optimizer.close
 
@@ -171,7 +173,7 @@ def test_a_signal_while_the_store_is_closed_does_not_cost_the_result(tmp_path, m
 
 
 def interrupted_at(k, call):
-    """Whether a call was interrupted, by Ctrl-C at the k-th line of those that begin and end a transaction."""
+    """Raise KeyboardInterrupt at the k-th line of the code that begins and ends a transaction, if it has so many."""
     left = [k]
 
     def trace(frame, event, _):
@@ -194,8 +196,8 @@ def interrupted_at(k, call):
     return False
 
 
-def test_ctrl_c_anywhere_in_ask_and_tell_leaves_memory_and_file_the_same(tmp_path):
-    """Without minimize it may strike in the midst of a record, also when that was just written."""
+def test_ctrl_c_anywhere_in_ask_and_tell_keeps_memory_and_file_equal(tmp_path):
+    """Without minimize, the signal may arrive while a trial is recorded, even right after it was written."""
     store = tmp_path / "run.db"
     with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store) as optimizer:
         for k in itertools.count(1):
