@@ -5,30 +5,76 @@ Every message states what was expected, what was received and how to fix it. An 
 
 
 class SpaceError(ValueError):
-    """Invalid bounds, an invalid parameter, or a point outside of the space."""
+    """Invalid bounds, an invalid parameter, or a point outside of the space.
+
+    Examples:
+        >>> import dale
+        >>> dale.Optimizer([(2, 1)])  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        dale.errors.SpaceError: ...
+    """
 
 
 class TrialError(ValueError):
-    """An unknown trial, a second value for a complete trial, or another number of outcome constraints than before."""
+    """An unknown trial, a second value for a complete trial, or another number of outcome constraints than before.
+
+    Examples:
+        >>> import dale
+        >>> dale.Optimizer([(0, 1)]).tell(5, 1.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        dale.errors.TrialError: ...
+    """
 
 
 class StoreError(RuntimeError):
     """A store that cannot be opened, read or written, or that holds another problem. The file is not changed.
 
     This is not a ``ValueError``, because the reported value is not the cause.
+
+    Examples:
+        >>> import dale
+        >>> dale.open("missing.db")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        dale.errors.StoreError: ...
     """
 
 
 class StoreWarning(UserWarning):
-    """A store on a network file system, where it may be damaged."""
+    """A store on a network file system, where it may be damaged.
+
+    Examples:
+        >>> import dale, warnings
+        >>> warnings.simplefilter("error", dale.StoreWarning)  # refuse such a store
+    """
 
 
 class Retry(RuntimeError):
     """Raised by an objective to report a transient failure: ``raise dale.Retry("the node died")``.
 
     The trial fails with this message. The models ignore the failure, and the same point is evaluated again.
+
+    Examples:
+        >>> import dale
+        >>> calls = []
+        >>> def objective(x):
+        ...     calls.append(x[0])
+        ...     if len(calls) == 1:
+        ...         raise dale.Retry("the node died")
+        ...     return x[0] ** 2
+        >>> result = dale.minimize(objective, [(-1, 1)], budget=3, seed=0)
+        >>> bool(calls[0] == calls[1])
+        True
     """
 
 
 class SpaceExhausted(RuntimeError):
-    """All points of a finite space have been proposed. This ends a run; it is not a mistake of the caller."""
+    """All points of a finite space have been proposed. This ends a run; it is not a mistake of the caller.
+
+    Examples:
+        >>> import dale
+        >>> optimizer = dale.Optimizer({"n": dale.Int(1, 2)}, seed=0)
+        >>> trials = optimizer.ask(2)
+        >>> optimizer.ask()  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        dale.errors.SpaceExhausted: ...
+    """

@@ -34,6 +34,12 @@ class OpaqueValue:
     Attributes:
         text: The repr of the object.
         index: Its index among the options of a choice, so that two options with the same repr stay different.
+
+    Examples:
+        >>> from_json(to_json(len))
+        len
+        >>> type(from_json(to_json(len))).__name__
+        'OpaqueValue'
     """
 
     text: str

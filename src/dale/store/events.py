@@ -25,7 +25,12 @@ from dale.store.codec import from_json, is_lossless, to_json
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """What happened.
+
+    Examples:
+        >>> EventKind("tell")
+        <EventKind.TELL: 'tell'>
+    """
 
     OPEN = "open"  # a process opened the run
     ASK = "ask"  # a trial was proposed
@@ -46,6 +51,12 @@ class Event:
         trial: Id of the trial concerned; None for ``OPEN``.
         time: UTC time in ISO 8601 format.
         content: Everything else, as JSON data.
+
+    Examples:
+        >>> import dale
+        >>> result = dale.minimize(lambda x: x[0] ** 2, [(-2, 2)], budget=1, seed=0, store="run.db")
+        >>> [str(event.kind) for event in dale.open("run.db").events]
+        ['open', 'ask', 'tell']
     """
 
     number: int

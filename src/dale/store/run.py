@@ -35,10 +35,9 @@ def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
             function, for example, is otherwise replaced by an object with the same repr.
 
     Examples:
-        >>> import dale, tempfile
-        >>> path = tempfile.mkdtemp() + "/run.db"
-        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=4, seed=0, store=path)
-        >>> run = dale.open(path)
+        >>> import dale
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=4, seed=0, store="run.db")
+        >>> run = dale.open("run.db")
         >>> len(run.history), run.best_value == result.fun
         (4, True)
     """
@@ -66,13 +65,12 @@ class Run:
         snapshot: Everything derived from the trials.
 
     Examples:
-        >>> import dale, tempfile
-        >>> directory = tempfile.mkdtemp()
-        >>> _ = dale.minimize(lambda x: x[0] ** 2, [(-2, 2)], budget=3, seed=0, store=directory + "/run.db")
-        >>> run = dale.open(directory + "/run.db")
+        >>> import dale
+        >>> result = dale.minimize(lambda x: x[0] ** 2, [(-2, 2)], budget=3, seed=0, store="parabola.db")
+        >>> run = dale.open("parabola.db")
         >>> [trial.id for trial in run.history]
         [0, 1, 2]
-        >>> run.to_csv(directory + "/run.csv")
+        >>> run.to_csv("parabola.csv")
     """
 
     def __init__(self, path: Path, problem: Mapping[str, Any], events: Sequence[Event], space: Space) -> None:

@@ -242,6 +242,17 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
     The file is read and verified once, before the write lock is acquired: a file that is damaged or that holds another
     problem is never opened for writing, and other processes do not wait. With the lock held, only the events that were
     appended since are read; their checksums continue those of the verified ones.
+
+    Examples:
+        >>> import dale
+        >>> from dale.store.problem import problem_to_json
+        >>> space = dale.Space(x=(0, 1))
+        >>> problem = problem_to_json(space, 0, dale.methods.default(), None, None)
+        >>> store = open_store("run.db", space, problem)
+        >>> with store.transaction() as new_events:
+        ...     print(list(new_events), store.abandoned())
+        [] None
+        >>> store.close()
     """
     resolved = resolve_path(path)
     if is_inherited(resolved):
