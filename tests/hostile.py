@@ -30,13 +30,13 @@ def watched(fun, space, budget, seed, *, noisy=False, **settings):
 
     result = dale.minimize(seen, space, budget=budget, seed=seed, **settings)
     X = np.array(points)
-    bounds = [(p.lower, p.upper) for p in space.values()] if isinstance(space, dict) else space
-    lower, upper = np.array(bounds, dtype=float).T
+    bounds = [(p.low, p.high) for p in space.values()] if isinstance(space, dict) else space
+    low, high = np.array(bounds, dtype=float).T
     assert X.shape == (budget, len(bounds))
     assert result.nfev == budget
     assert np.isfinite(X).all()
-    assert (lower <= X).all()
-    assert (upper >= X).all()
+    assert (low <= X).all()
+    assert (high >= X).all()
     assert noisy or result.noise == 0, "noise where there is none"
     if result.noise == 0:
         assert len(np.unique(X, axis=0)) == budget, "a point was asked twice"

@@ -268,13 +268,13 @@ class TestProbe:
     def suspicious(self, smooth):
         return told(*smooth)
 
-    def test_a_hair_beside_the_best(self, suspicious):
+    def test_a_replicate_is_close_to_the_incumbent(self, suspicious):
         seen = suspicious.snapshot.history.observations
         best = int(np.argmin(seen.y))
         proposal = replicate(suspicious, FAILURES_BEFORE_REPLICATE)
         assert proposal.reason.source is Source.REPLICATE
         assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(REPLICATE_OFFSET)
-        assert "noisy" in str(proposal.reason)
+        assert "to test for noise" in str(proposal.reason)
 
     def test_not_without_suspicion(self, suspicious):
         assert replicate(suspicious, FAILURES_BEFORE_REPLICATE - 1) is None
