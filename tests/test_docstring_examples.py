@@ -21,4 +21,4 @@ def test_examples(name, tmp_path, monkeypatch):
 def test_there_are_examples():
     finder = doctest.DocTestFinder()
     found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
-    assert len(found) >= 40
+    assert len(found) >= 75

@@ -12,6 +12,7 @@ from dale.history.minima import LocalMinimum
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
+from dale.models.kernels import Matern52, SquaredExponential
 from dale.space.space import as_space
 from dale.view.data import axis_of, contour_data, convergence_data, slice_data
 from dale.view.surrogate import MAX_OBSERVATIONS, PlotSurrogate
@@ -92,6 +93,9 @@ class TestConvergence:
         assert len(convergence_data(Result(history=())).best) == 0
 
 
+KERNELS = SquaredExponential, Matern52
+
+
 def surrogate_of(run, length_scale=None):
     return PlotSurrogate.fit(np.array([t.unit_x for t in run.history]), run.func_vals, length_scale)
 
@@ -104,6 +108,12 @@ class TestSurrogate:
 
     def test_uses_the_given_length_scale(self, run):
         assert surrogate_of(run, 0.07).posterior.kernel.length_scale == 0.07
+
+    def test_uses_the_given_kernel(self, run):
+        usual, other = (contour_data(run, as_space(BOUNDS), kernel=k, grid_points=9) for k in KERNELS)
+        assert not np.allclose(usual.mean, other.mean)
+        X, y = np.array([t.unit_x for t in run.history]), run.func_vals
+        assert isinstance(PlotSurrogate.fit(X, y, kernel=Matern52).posterior.kernel, Matern52)
 
     def test_far_from_all_data_a_short_length_scale_is_uncertain(self, run):
         short, long = (surrogate_of(run, l).predict(np.array([[0.0, 1.0]])).std[0] for l in (0.02, 1.0))

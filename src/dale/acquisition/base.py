@@ -146,6 +146,16 @@ def maximize_acquisition(
 
     Returns:
         The maxima, (k, d), and the values there, (k,); NaN where the model gave none.
+
+    Example:
+        >>> from dale.acquisition import LogExpectedImprovement
+        >>> from dale.models import GaussianProcess
+        >>> from dale.models.kernels import SquaredExponential
+        >>> model = GaussianProcess.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([1.0, 1.0]))
+        >>> x, _ = maximize_acquisition(LogExpectedImprovement(), model.derivatives, 1.0, np.array([[0.4]]),
+        ...                             np.zeros(1), np.ones(1), tolerance=Tolerance(gtol=1e-9, ftol=1e-12))
+        >>> x.round(3)
+        array([[0.5]])
     """
 
     def fun(A: Matrix) -> FunctionValues:

@@ -65,6 +65,13 @@ class Feasibility:
 
     Attributes:
         models: One for each constraint.
+
+    Example:
+        >>> from dale.models import fit_constraints
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> feasibility = Feasibility(fit_constraints(X, X - 0.5, pending=np.empty((0, 1))))
+        >>> np.exp(feasibility.log_probability(np.array([[0.1], [0.9]]))).round(3)
+        array([1., 0.])
     """
 
     models: tuple[GaussianProcess, ...]

@@ -33,7 +33,14 @@ __all__ = [
 
 
 def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization:
-    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4."""
+    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4.
+
+    Example:
+        >>> import dale
+        >>> result = dale.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], budget=8, seed=0, method=paper())
+        >>> result.x.round(6)
+        array([0.3])
+    """
     return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionIdentification(), kernel=kernel)
 
 
@@ -47,6 +54,11 @@ def default(
     Args:
         kernel: Of the global models.
         acquisition: Of the global models; a logarithm, because it is compared with the log EI of local steps.
+
+    Example:
+        >>> from dale.models.kernels import Matern52
+        >>> default(kernel=Matern52).global_model.kernel.__name__
+        'Matern52'
     """
     return DefaultMethod(global_model=GlobalSettings(kernel=kernel, acquisition=acquisition))
 
@@ -63,6 +75,12 @@ def ei(
         length_scale: How the length-scale is chosen; None for maximum likelihood.
         kernel: Of the model.
         acquisition: The acquisition function.
+
+    Example:
+        >>> from dale.acquisition import ProbabilityOfImprovement
+        >>> from dale.methods.length_scale import Fixed
+        >>> ei(Fixed(0.3), acquisition=ProbabilityOfImprovement()).length_scale
+        Fixed(length_scale=0.3, prior=None)
     """
     return BayesianOptimization(
         length_scale=length_scale or MaximumLikelihood(), acquisition=acquisition, kernel=kernel
@@ -72,10 +90,20 @@ def ei(
 def lcb(
     length_scale: LengthScalePolicy | None = None, *, beta: float = BETA, kernel: KernelFactory = SquaredExponential
 ) -> BayesianOptimization:
-    """The lower confidence bound, mean - beta std, on one global model."""
+    """The lower confidence bound, mean - beta std, on one global model.
+
+    Example:
+        >>> lcb(beta=1.0).acquisition
+        LowerConfidenceBound(beta=1.0)
+    """
     return ei(length_scale, kernel=kernel, acquisition=LowerConfidenceBound(beta))
 
 
 def imgpo() -> IMGPO:
-    """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; deterministic."""
+    """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; deterministic.
+
+    Example:
+        >>> imgpo().name
+        'imgpo'
+    """
     return IMGPO()

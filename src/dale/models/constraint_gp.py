@@ -36,7 +36,14 @@ def constraint_scales(constraints: Matrix) -> Vector:
 def fit_constraints(
     X: Matrix, constraints: Matrix, pending: Matrix, kernel: KernelFactory = SquaredExponential
 ) -> tuple[GaussianProcess, ...]:
-    """One model for each constraint, from points with their constraint values; others are pending."""
+    """One model for each constraint, from points with their constraint values; others are pending.
+
+    Example:
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> [model] = fit_constraints(X, X - 0.5, pending=np.empty((0, 1)))
+        >>> model.predict(np.array([[0.1], [0.9]])).mean < 0
+        array([ True, False])
+    """
     has_value = np.ones(len(X), dtype=bool)
     transformed = Asinh.of(constraints)(constraints)
     columns = [average_replicates(X, column, has_value) for column in transformed.T]

@@ -43,6 +43,10 @@ def maximum_likelihood_prior(factor: CholeskyFactor, y: Vector) -> Prior:
 
     Values without variation (a single one, or a plateau) have a maximum-likelihood variance of 0, and a model without
     uncertainty has no expected improvement. They tell nothing about c_mu and sigma_f^2: mean 0 and variance 1 are used.
+
+    Example:
+        >>> maximum_likelihood_prior(CholeskyFactor.of(np.eye(2)), np.array([-1.0, 1.0]))
+        Prior(mean=0.0, variance=0.9999999999)
     """
     K_inv_1, K_inv_y = factor.solve(np.column_stack([np.ones_like(y), y])).T
     c = float(K_inv_y.sum() / K_inv_1.sum())

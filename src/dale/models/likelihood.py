@@ -29,14 +29,29 @@ def best_of(scores: Vector) -> int:
 
 
 def log_marginal_likelihood(model: GaussianProcess) -> float:
-    """log p(y) under the prior of the model."""
+    """log p(y) under the prior of the model.
+
+    Example:
+        >>> from dale.models.kernels import SquaredExponential
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> models = [GaussianProcess.fit(SquaredExponential(l), X, np.sin(3 * X[:, 0])) for l in (0.05, 0.5)]
+        >>> log_marginal_likelihood(models[0]) < log_marginal_likelihood(models[1])
+        True
+    """
     y, (c, s2), n = model.values, model.prior, len(model.values)
     misfit = float((y - c) @ model.weights) / s2
     return -0.5 * (misfit + model.factor.log_determinant + n * math.log(2 * math.pi * s2))
 
 
 def leave_one_out(model: GaussianProcess) -> Prediction:
-    """Prediction of each observation from all others."""
+    """Prediction of each observation from all others.
+
+    Example:
+        >>> from dale.models.kernels import SquaredExponential
+        >>> X, y = np.array([[0.1], [0.4], [0.8]]), np.array([0.0, 1.0, 0.5])
+        >>> leave_one_out(GaussianProcess.fit(SquaredExponential(0.01), X, y)).mean.round(2)
+        array([0.5, 0.5, 0.5])
+    """
     b = _inverse_diagonal(model.factor)
     return Prediction(model.values - model.weights / b, np.sqrt(model.prior.variance / b))
 

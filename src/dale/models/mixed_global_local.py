@@ -44,6 +44,14 @@ class MixedGlobalLocalPosterior:
     Attributes:
         outside: Model of the outside, given the observations in no region.
         regions: One local model for each region; their balls are pairwise disjoint.
+
+    Example:
+        >>> from dale.models.kernels import SquaredExponential
+        >>> X = np.array([[0.1], [0.2], [0.3], [0.7], [0.9]])
+        >>> balls = (Ellipsoid(np.array([0.2]), 0.15),)
+        >>> model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), balls, X, X[:, 0] ** 2, Prior(0.0, 1.0))
+        >>> model.predict(np.array([[0.25]])).mean.round(6)
+        array([0.0625])
     """
 
     outside: GaussianProcess

@@ -65,6 +65,12 @@ def fit_noise(
         y: Values, of variance about 1.
         variances: Of the noise in each value, (n,), where they are known.
         kernel: The correlation function.
+
+    Example:
+        >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
+        >>> fitted = fit_noise(X, np.sin(6 * X[:, 0]) + np.tile([0.1, -0.1], 10))
+        >>> bool(0.05 < math.sqrt(fitted.noise[0] * fitted.prior.variance) < 0.15)
+        True
     """
     n, d = X.shape
     shape = np.ones(n) if variances is None else np.maximum(variances, MIN_NOISE_VARIANCE)
@@ -102,6 +108,13 @@ class NoisyGP:
         v: Standardised values, (n,).
         fitted: The most probable parameters.
         kernel: The correlation function.
+
+    Example:
+        >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
+        >>> y = np.sin(6 * X[:, 0]) + np.tile([0.1, -0.1], 10)
+        >>> model = NoisyGP.of(np.arange(20), X, y, noise_std=np.full(20, 0.1), scale=1.0)
+        >>> round(model.noise_std, 6)
+        0.1
     """
 
     rows: np.ndarray

@@ -2,6 +2,13 @@
 
 All starting points are evaluated in one call: quasi-random ones, and some around a center at several distances. From
 the best few, L-BFGS-B with analytic gradients searches for the local maxima.
+
+Example:
+    >>> starts = starting_points(np.random.default_rng(0), Box.unit(1))
+    >>> found = maximize(lambda A: -((A[:, 0] - 0.3) ** 2), lambda x: (-((x[0] - 0.3) ** 2), -2 * (x - 0.3)),
+    ...                  starts, Box.unit(1))
+    >>> found.x.round(6)
+    array([0.3])
 """
 
 from __future__ import annotations

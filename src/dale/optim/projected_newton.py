@@ -13,6 +13,12 @@ Shapes: k points X (k, d), values (k,), gradients (k, d), Hessians (k, d, d); bo
 
 Reference: Bertsekas, "Projected Newton Methods for Optimization Problems with Simple Constraints", SIAM J. Control
 Optim. 1982.
+
+Example:
+    >>> def fun(X):
+    ...     return FunctionValues((X[:, 0] - 2.0) ** 2, 2 * (X - 2.0), np.full((len(X), 1, 1), 2.0))
+    >>> minimize_on_box(fun, np.array([[0.5]]), [0.0], [1.0], tolerance=Tolerance(gtol=1e-9, ftol=1e-12))
+    (array([[1.]]), array([1.]))
 """
 
 from __future__ import annotations
@@ -86,12 +92,6 @@ def minimize_on_box(
 
     Returns:
         The minima, (k, d), and the values there, (k,): never above those at the starts.
-
-    Example:
-        >>> def fun(X):
-        ...     return FunctionValues((X[:, 0] - 2.0) ** 2, 2 * (X - 2.0), np.full((len(X), 1, 1), 2.0))
-        >>> minimize_on_box(fun, np.array([[0.5]]), [0.0], [1.0], tolerance=Tolerance(gtol=1e-9, ftol=1e-12))
-        (array([[1.]]), array([1.]))
     """
     ends = np.clip(starts, low, high)
     here = fun(ends)

@@ -12,7 +12,12 @@ from dale._arrays import Matrix, Vector
 
 
 def latin_hypercube(n: int, dimension: int, rng: np.random.Generator) -> Matrix:
-    """n points (n, d), one in each of n equal slices of every coordinate (Alg. 1, line 2)."""
+    """n points (n, d), one in each of n equal slices of every coordinate (Alg. 1, line 2).
+
+    Example:
+        >>> sorted((4 * latin_hypercube(4, 1, np.random.default_rng(0))[:, 0]).astype(int).tolist())
+        [0, 1, 2, 3]
+    """
     slices = np.stack([rng.permutation(n) for _ in range(dimension)], axis=1)
     return (slices + rng.random((n, dimension))) / n
 
@@ -30,7 +35,12 @@ def far_from(
 
 
 def farthest(candidates: Matrix, points: Matrix) -> Vector:
-    """Of candidates (m, d), the one farthest from all points (n, d); the first candidate if n is 0."""
+    """Of candidates (m, d), the one farthest from all points (n, d); the first candidate if n is 0.
+
+    Example:
+        >>> farthest(np.array([[0.1], [0.6]]), np.array([[0.0], [1.0]]))
+        array([0.6])
+    """
     if len(points) == 0:
         return candidates[0]
     return candidates[np.argmax(np.min(cdist(candidates, points), axis=1))]
@@ -38,7 +48,12 @@ def farthest(candidates: Matrix, points: Matrix) -> Vector:
 
 @lru_cache(maxsize=8)
 def sobol(dimension: int, power: int) -> Matrix:
-    """The first 2^power points of the Sobol sequence, (m, d). A random shift at each use replaces scrambling."""
+    """The first 2^power points of the Sobol sequence, (m, d). A random shift at each use replaces scrambling.
+
+    Example:
+        >>> sobol(1, 2)[:, 0]
+        array([0.  , 0.5 , 0.75, 0.25])
+    """
     from scipy.stats import qmc  # slow to import
 
     points: Matrix = qmc.Sobol(dimension, scramble=False).random_base2(power)

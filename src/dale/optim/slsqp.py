@@ -10,6 +10,21 @@ Where the constraints cannot be met, ``least_violation`` makes them soft: with s
     minimise  sum of s_j   subject to   h_j(x) <= s_j.
 
 Shapes: x, low, high (d,); h (q,) with gradients J (q, d).
+
+Example:
+    >>> def disc(x):
+    ...     return np.array([x @ x - 0.25]), 2 * x[None, :]
+    >>> x, _ = minimize_slsqp(lambda x: (-x[0], np.array([-1.0, 0.0])), disc, np.zeros(2), -np.ones(2), np.ones(2))
+    >>> abs(x.round(6))
+    array([0.5, 0. ])
+
+    >>> def above_two(x):
+    ...     return np.array([2.0 - x[0]]), np.array([[-1.0]])
+    >>> least_violation(above_two, np.array([0.5]), np.zeros(1), np.ones(1)).round(6)
+    array([1.])
+
+    >>> restore_feasibility(np.array([0.8]), np.zeros(1), lambda x: x[0] <= 0.5, None, np.zeros(1), np.ones(1))
+    array([0.5])
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from dale.history.history import History
 from dale.history.reason import Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState
+from dale.models.kernels.base import KernelFactory
+from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.space.point import Params
 from dale.space.space import Space
 from dale.view.surrogate import PlotSurrogate
@@ -146,7 +148,12 @@ class SliceData:
 
 
 def contour_data(
-    result: Result, space: Space, *, length_scale: float | None = None, grid_points: int = GRID_POINTS
+    result: Result,
+    space: Space,
+    *,
+    length_scale: float | None = None,
+    kernel: KernelFactory = SquaredExponential,
+    grid_points: int = GRID_POINTS,
 ) -> ContourData:
     """A surrogate of a run in a space of two parameters, on a square grid.
 
@@ -154,6 +161,7 @@ def contour_data(
         result: Result of the run.
         space: Search space of the run.
         length_scale: Length-scale of the surrogate in the unit cube; None for the maximum-likelihood one.
+        kernel: Kernel of the surrogate.
         grid_points: Number of grid points along each axis.
     """
     if len(space.names) != 2:
@@ -161,7 +169,7 @@ def contour_data(
             f"expected a space of two parameters, got {len(space.names)}; dale.plot.slice accepts any number"
         )
     kept = inliers(result)
-    surrogate = _surrogate(kept, length_scale)
+    surrogate = _surrogate(kept, length_scale, kernel)
     x, y = (axis_of(space, name, grid_points) for name in space.names)
     grid = [params_of(space, (a, b)) for b in y.values for a in x.values]
     mean, std = surrogate.predict(np.array([space.encode(params) for params in grid]))
@@ -184,11 +192,16 @@ def contour_data(
 
 
 def slice_data(
-    result: Result, space: Space, *, length_scale: float | None = None, grid_points: int = GRID_POINTS
+    result: Result,
+    space: Space,
+    *,
+    length_scale: float | None = None,
+    kernel: KernelFactory = SquaredExponential,
+    grid_points: int = GRID_POINTS,
 ) -> tuple[SliceData, ...]:
     """Slices of the surrogate through the best point, one for each parameter; arguments as in ``contour_data``."""
     kept = inliers(result)
-    surrogate = _surrogate(kept, length_scale)
+    surrogate = _surrogate(kept, length_scale, kernel)
     if result.x is None:
         raise ValueError("expected a feasible trial to slice through, got none; evaluate more points")
     best = np.asarray(result.x, dtype=float)
@@ -221,10 +234,10 @@ def values_of(trials: Sequence[Trial]) -> Vector:
     return np.array([t.value for t in trials], dtype=float)
 
 
-def _surrogate(trials: Sequence[Trial], length_scale: float | None) -> PlotSurrogate:
+def _surrogate(trials: Sequence[Trial], length_scale: float | None, kernel: KernelFactory) -> PlotSurrogate:
     if not trials:
         raise ValueError("expected at least one completed trial to plot, got none")
-    return PlotSurrogate.fit(np.array([t.unit_x for t in trials]), values_of(trials), length_scale)
+    return PlotSurrogate.fit(np.array([t.unit_x for t in trials]), values_of(trials), length_scale, kernel)
 
 
 def axis_of(space: Space, name: str, grid_points: int = GRID_POINTS) -> Axis:

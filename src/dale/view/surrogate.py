@@ -15,6 +15,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction
 from dale.models.gaussian_process import GaussianProcess
+from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import GRID, log_marginal_likelihood
 from dale.models.preprocessing import THINNING_DISTANCE, thin
@@ -31,7 +32,9 @@ class PlotSurrogate:
     standardize: Standardize
 
     @classmethod
-    def fit(cls, X: Matrix, y: Vector, length_scale: float | None = None) -> PlotSurrogate:
+    def fit(
+        cls, X: Matrix, y: Vector, length_scale: float | None = None, kernel: KernelFactory = SquaredExponential
+    ) -> PlotSurrogate:
         """Fit to values (n,) at points (n, d) of the unit cube.
 
         More than ``MAX_OBSERVATIONS`` are thinned first: of observations close to each other the best is kept.
@@ -40,6 +43,7 @@ class PlotSurrogate:
             X: The points.
             y: Their values, without outliers: a single huge value would flatten everything else.
             length_scale: In the unit cube; None for the one with the highest marginal likelihood.
+            kernel: The kernel, such as that of the method.
         """
         if len(y) > MAX_OBSERVATIONS:
             kept = thin(X, y, THINNING_DISTANCE * math.sqrt(X.shape[1]), MAX_OBSERVATIONS)
@@ -47,7 +51,7 @@ class PlotSurrogate:
         standardize = Standardize.of(y)
         z = standardize(y)
         length_scales = GRID[::3] if length_scale is None else (length_scale,)
-        posteriors = [GaussianProcess.fit(SquaredExponential(l), X, z) for l in length_scales]
+        posteriors = [GaussianProcess.fit(kernel(l), X, z) for l in length_scales]
         return cls(max(posteriors, key=log_marginal_likelihood), standardize)
 
     def predict(self, points: Matrix) -> Prediction:

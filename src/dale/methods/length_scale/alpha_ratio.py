@@ -31,6 +31,10 @@ class AlphaRatio:
         max_variance_ratio: If the maximum-likelihood variance exceeds the variance in use by more than this factor, the
             length-scale is too large for the data and is reduced without comparing acquisition values. None (the
             paper): never.
+
+    Example:
+        >>> import dale
+        >>> method = dale.methods.ei(AlphaRatio(threshold=2.0))
     """
 
     initial: float = 1.0

@@ -14,6 +14,10 @@ class Fixed:
     Attributes:
         length_scale: The length-scale.
         prior: Mean and variance of the objective if they are known; None to estimate them.
+
+    Example:
+        >>> import dale
+        >>> method = dale.methods.ei(Fixed(0.3))
     """
 
     length_scale: float

@@ -14,7 +14,12 @@ MIN_CORRELATION = 0.2  # Sec. 4
 
 
 def length_scale_floor(n: int, dimension: int, min_correlation: float = MIN_CORRELATION) -> float:
-    """Eq. 16 for n observations."""
+    """Eq. 16 for n observations.
+
+    Example:
+        >>> round(length_scale_floor(20, 2), 3)
+        0.099
+    """
     if n < 1 or dimension < 1:
         raise ValueError(f"expected at least one observation and one dimension, got n={n}, dimension={dimension}")
     if not 0 < min_correlation < 1:

@@ -10,7 +10,15 @@ from dale.models.likelihood import GRID, best_of, log_leave_one_out_density
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """The length-scale at which the observations are predicted best from the others."""
+    """The length-scale at which the observations are predicted best from the others.
+
+    Attributes:
+        grid: Length-scales to choose from, in increasing order.
+
+    Example:
+        >>> import dale
+        >>> method = dale.methods.ei(LeaveOneOut())
+    """
 
     grid: tuple[float, ...] = GRID
 

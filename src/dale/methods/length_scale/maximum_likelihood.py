@@ -11,7 +11,15 @@ from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
-    """The best of a grid, refined between its neighbours."""
+    """The best of a grid, refined between its neighbours.
+
+    Attributes:
+        grid: Length-scales to choose from, in increasing order.
+
+    Example:
+        >>> import dale
+        >>> method = dale.methods.ei(MaximumLikelihood())
+    """
 
     grid: tuple[float, ...] = GRID[::3]
 

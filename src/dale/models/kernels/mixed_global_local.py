@@ -28,6 +28,13 @@ class MixedGlobalLocal:
         outside: k_s, a correlation function.
         balls: The regions U_i.
         variance: sigma_f^2 of the outside.
+
+    Example:
+        >>> from dale.models.kernels.squared_exponential import SquaredExponential
+        >>> kernel = MixedGlobalLocal(SquaredExponential(0.3), (Ellipsoid(np.array([0.2]), 0.1),))
+        >>> kernel(np.array([[0.2], [0.7]]), np.array([[0.7]])).round(3)
+        array([[0.],
+               [1.]])
     """
 
     outside: StationaryKernel

@@ -18,7 +18,12 @@ from dale._arrays import Matrix, Vector
 
 @dataclass(frozen=True)
 class Quadratic:
-    """k_q of eq. 19; it has no parameters."""
+    """k_q of eq. 19; it has no parameters.
+
+    Example:
+        >>> Quadratic()(np.array([[1.0, 2.0]]), np.array([[0.5, 0.0]]))
+        array([[2.25]])
+    """
 
     def __call__(self, A: Matrix, B: Matrix) -> Matrix:
         """Covariances (m, n)."""
