@@ -21,7 +21,7 @@ def row(function, method, seed, decades, error=None):
 
 
 def made_up(*variants, functions=6):
-    """The default falls by 2 decades everywhere, a variant by as much as is said for it."""
+    """The default falls by 2 decades everywhere, a variant by the given amount."""
     return [
         row(f"f{i}", method, seed, decades)
         for i in range(functions)
@@ -108,7 +108,7 @@ class TestCommand:
         words = ["bench", "ablation", "--functions", "quad2,plateau2", "--seeds", "2", "--budget", "6", "--jobs", "1"]
         return [*words, "--rows", str(rows), *more]
 
-    def test_runs_what_is_missing_and_nothing_twice(self, tmp_path, capsys, monkeypatch):
+    def test_makes_only_the_missing_runs(self, tmp_path, capsys, monkeypatch):
         made = []
         monkeypatch.setattr(runner, "run", lambda job, run=runner.run: made.append(job.key) or run(job))
         rows = tmp_path / "rows.jsonl"
@@ -140,7 +140,7 @@ class TestCommand:
             assert main(self.words(tmp_path / "rows.jsonl", "--only", only)) == 2
             assert f"expected variants of the default ({', '.join(VARIANTS)}), got {only!r}" in capsys.readouterr().err
 
-    def test_without_a_good_run_there_is_nothing_to_compare(self, tmp_path, capsys, monkeypatch):
+    def test_an_error_if_no_run_succeeded(self, tmp_path, capsys, monkeypatch):
         def broken():
             raise RuntimeError("no part today")
 

@@ -57,7 +57,7 @@ def test_run_and_compare(tmp_path, capsys):
     assert main(words) == 0
     assert "12 of 12 runs" in capsys.readouterr().out
     before = rows.read_bytes()
-    assert main(words) == 0  # nothing is missing, so nothing runs
+    assert main(words) == 0  # no run is missing, so none is made
     assert rows.read_bytes() == before
     for kind, mark in (
         ("text", "function  method"),
@@ -135,7 +135,7 @@ def test_problems_of_each_kind(kind, only, methods, titles, tmp_path, capsys, mo
     assert main([*words, "--rows", str(rows)]) == 0
     assert f"4 of 4 runs are in {rows}" in capsys.readouterr().out
     before = rows.read_bytes()
-    assert main([*words, "--rows", str(rows)]) == 0  # nothing is missing, so nothing runs
+    assert main([*words, "--rows", str(rows)]) == 0  # no run is missing, so none is made
     assert rows.read_bytes() == before
     capsys.readouterr()
     assert main(["bench", "problems", kind, "--only-show", "--rows", str(rows), "--format", "markdown"]) == 0

@@ -50,7 +50,7 @@ def test_the_envelope_is_the_best_peer():
     assert who == "peer"
     assert value == pytest.approx(COMPARISON.median("f", "peer", 1.0))
     assert COMPARISON.wins("ours") == (8, 12)
-    assert COMPARISON.wins("peer") == (8, 8)  # against the other peers, where there are any
+    assert COMPARISON.wins("peer") == (8, 8)  # against the other peers, if there are any
     assert COMPARISON.envelope("f", 1.0, "peer")[1] == "other"
     assert COMPARISON.envelope("h", 1.0, "peer") is None
 
@@ -89,7 +89,7 @@ def test_cells_behind_the_envelope_and_worst_runs():
     assert tables.envelope_remarks(comparison, "peer")[0].endswith("behind in 0")
 
 
-def test_unfair_pairs_take_no_part():
+def test_unfair_pairs_are_excluded():
     unfair = Comparison(CURVES, envelope_of=("peer", "other"), unfair=frozenset({("f", "peer")}))
     assert unfair.envelope("f", 1.0, "ours")[1] == "other"
     assert unfair.common(["peer"]) == ("g", "h")
@@ -131,7 +131,7 @@ def test_a_deterministic_method_has_made_one_run():
     assert Comparison(curves).rank_test("f", "b", "c", 1.0) == 1.0
 
 
-def test_runs_that_have_found_nothing_feasible():
+def test_runs_without_a_feasible_point():
     nothing = np.full((6, 20), np.inf)
     some = np.where(np.arange(20) < 3, np.inf, runs(0, n=6))
     assert Comparison({"f": {"a": some, "b": nothing}}).rank_test("f", "a", "b", 1.0) == pytest.approx(2 / 2**6)

@@ -1,4 +1,4 @@
-"""Every test function: its minimum is where it says, and nowhere is it lower; the variants too."""
+"""Every test function and its variants: the stated minimum is attained, and no value is lower."""
 
 import importlib.util
 import pickle
@@ -184,7 +184,7 @@ class TestVariants:
         assert np.all(np.max(np.abs(places - 0.5), axis=1) > 1e-3)
         assert len(np.unique(places[:, 0])) == 8
 
-    def test_moving_and_rotating_are_the_same_alone_and_together(self):
+    def test_moving_and_rotating_combine(self):
         moved, rotated, both = (get(f"hart3:{v}", 5) for v in ("moved", "rotated", "rotated:moved"))
         assert both.name == "hart3:moved:rotated"
         np.testing.assert_array_equal(both.minimisers, moved.minimisers)
@@ -219,7 +219,7 @@ class TestVariants:
         gaps = np.abs(continued(f, face + step) - continued(f, face - step))
         assert np.max(gaps) < 1e-5 * np.ptp(f.true(f.from_cube(face)))
 
-    def test_one_dimension_has_nothing_to_rotate(self):
+    def test_one_dimension_cannot_be_rotated(self):
         with pytest.raises(ValueError, match="levy1:moved"):
             get("levy1:rotated")
 

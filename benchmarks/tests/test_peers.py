@@ -127,7 +127,7 @@ def test_a_solver_beats_random_points_on_a_quadratic(name, budget):
     assert median(installed(name)) < 0.2 * median(PEERS["random"])
 
 
-def test_cobyqa_goes_on_from_other_starts():
+def test_cobyqa_restarts_from_other_points():
     objective = run(PEERS["cobyqa"], Recording("branin", 300))
     values = np.array(objective.regrets)
     assert np.sum(values < 1e-10) > 3  # in more than one basin, or the same again
@@ -159,7 +159,7 @@ class TestWithoutTheLibraries:
 
 
 class TestEnvironment:
-    def test_restarts_count_and_end_where_nothing_is_evaluated(self):
+    def test_restarts_count_and_stop_without_an_evaluation(self):
         objective = Recording("quad2", 10)
         starts = environment.restarts(objective)
         assert next(starts) == 0
@@ -200,7 +200,7 @@ class TestTrustRegion:
             region = region.after(success, failure_tolerance=2)
         assert region == TrustRegion(INITIAL_SIDE, successes=2)
 
-    def test_it_begins_again_after_a_collapse(self, monkeypatch):
+    def test_it_restarts_after_a_collapse(self, monkeypatch):
         peer = installed("turbo")
         designs = []
 

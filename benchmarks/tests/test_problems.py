@@ -1,4 +1,4 @@
-"""Problems of all kinds: minima found again by other means, runs judged by hand, contenders held to the rules."""
+"""Problems of all kinds: minima verified by independent searches, regrets by hand, rules of the contenders."""
 
 import contextlib
 import itertools
@@ -60,7 +60,7 @@ class TestEveryProblem:
 
 
 class TestMinimaOfMixedProblems:
-    """By enumeration where that is possible, by dense searches of another kind elsewhere."""
+    """By enumeration if possible, otherwise by independent dense searches."""
 
     def test_integers(self):
         side = np.arange(21.0)
@@ -75,12 +75,12 @@ class TestMinimaOfMixedProblems:
             valley = optimize.minimize(
                 lambda z, named=named: mixed.switches({**named, "x": z[0], "y": z[1]}), [0.5, 0.5]
             )
-            assert np.all((valley.x > 0) & (valley.x < 1))  # the box cuts off no valley
+            assert np.all((valley.x > 0) & (valley.x < 1))  # all basins are inside the box
             found.append(valley.fun)
         assert min(found) == pytest.approx(MIXED["switches"].minimum, abs=1e-9)
         assert sorted(found)[1] > min(found) + 0.1
 
-    def test_basins_of_every_option_and_whole_number(self):
+    def test_basins_of_every_option_and_integer(self):
         problem = MIXED["basins"]
         found = {}
         for option, n in itertools.product(mixed.BASINS, range(11)):
@@ -207,7 +207,7 @@ class TestNoise:
 
 
 def numbered(regrets, constraints=None, told=None):
-    """A problem over 0 .. n - 1 with such regrets, constraints and values told."""
+    """A problem over 0 .. n - 1 with given regrets, constraints and observed values."""
     return Problem(
         "numbered",
         Space(k=Int(0, len(regrets) - 1)),
@@ -236,7 +236,7 @@ class TestTask:
             task({"k": k})
         assert task.curve == [math.inf, math.inf, 3, 2]
 
-    def test_with_noise_the_lowest_value_told_counts_unless_another_is_recommended(self):
+    def test_with_noise_the_lowest_observed_value_counts_unless_another_is_recommended(self):
         task = Task(numbered([3.0, 1.0, 2.0], told=[5.0, 8.0, 4.0]), 3)
         task({"k": 0})
         task({"k": 1})
@@ -252,7 +252,7 @@ class TestTask:
 
 
 class FakeOptimizer:
-    """Proposes 0, 1, 2, ... and thinks the first of them best; keeps what it is told."""
+    """Proposes 0, 1, 2, ..., reports the first as best, and records the values."""
 
     made = None
 
@@ -270,7 +270,7 @@ class FakeOptimizer:
 
 
 class TestDale:
-    def test_constraints_are_told_with_the_value(self, monkeypatch):
+    def test_constraints_are_passed_with_the_value(self, monkeypatch):
         monkeypatch.setattr(contenders, "Optimizer", FakeOptimizer)
         task = spent(contenders.ask_and_tell, Task(numbered([3.0, 1.0], [[0.5], [-0.5]]), 2), 7)
         assert FakeOptimizer.made.seed == 7
@@ -345,7 +345,7 @@ def installed(kind, name):
 
 
 def told(peer, problem, seed):
-    """What the objective told in a run."""
+    """The values of the objective in a run."""
     values = []
     watched = replace(problem, true=lambda p: values.append(problem.true(p)) or values[-1])
     spent(peer.run, Task(watched, problem.budget), seed)
@@ -389,7 +389,7 @@ class TestCobyqa:
         problem = CONSTRAINED["gramacy"]
         watched = replace(problem, constraints=lambda x: points.append(x.tobytes()) or problem.constraints(x))
         spent(contenders.cobyqa, Task(watched, 30))
-        assert len(points) == 60  # once told, once judged
+        assert len(points) == 60  # once for the value, once for the regret
         assert len(set(points)) == 30
 
     def test_it_keeps_the_constraints_and_gets_there(self):
@@ -414,7 +414,7 @@ class TestOptuna:
             "f": CategoricalDistribution(["x", "y"]),
         }
 
-    def test_the_samplers_are_told_the_constraints(self, monkeypatch):
+    def test_the_samplers_get_the_constraints(self, monkeypatch):
         installed("constraints", "optuna_tpe")
         import optuna
 
@@ -435,7 +435,7 @@ def tiny(*runs):
 
 
 class TestRunning:
-    def test_what_is_in_the_file_is_not_run_again(self, tmp_path, monkeypatch):
+    def test_runs_in_the_file_are_not_repeated(self, tmp_path, monkeypatch):
         made = []
 
         def default(task, seed):
@@ -497,7 +497,7 @@ class TestTables:
             "better on 0, worse on 0"
         ]
 
-    def test_nothing_feasible_is_shown_as_infinite_and_counted(self):
+    def test_no_feasible_point_is_infinite_regret_and_counted(self):
         rows = [row("f", "default", s, [None, None]) for s in range(2)]
         rows += [row("f", "default", 2, [None, 1.0])]
         [part] = report.regret_tables(rows, str.upper)

@@ -1,4 +1,4 @@
-"""Runs on disk: nothing lost, nothing repeated, failures kept."""
+"""Runs on disk: none is lost or repeated, and failures are kept."""
 
 import json
 
@@ -105,7 +105,7 @@ class TestRunner:
         assert made.regret == run(Job("branin", "steady", 1, 20)).regret
         assert "dale" in made.versions
 
-    def test_a_method_that_raises_is_marked_and_the_others_go_on(self, with_contenders, tmp_path):
+    def test_a_method_that_raises_is_recorded_and_the_others_continue(self, with_contenders, tmp_path):
         def broken(objective, seed):
             objective(np.full(2, 0.5))
             raise RuntimeError("no kernel today")
@@ -118,11 +118,11 @@ class TestRunner:
         assert len(failed[0].regret) == 1
         assert sum(r.method == "steady" and r.error is None for r in rows) == 2
 
-    def test_a_method_that_evaluates_nothing_has_failed(self, with_contenders):
+    def test_a_method_without_evaluations_has_failed(self, with_contenders):
         with_contenders(idle=lambda objective, seed: None)
         assert "no evaluation" in run(Job("branin", "idle", 0, 5)).error
 
-    def test_interrupted_and_started_again_it_loses_and_repeats_nothing(self, with_contenders, tmp_path):
+    def test_an_interrupted_benchmark_resumes(self, with_contenders, tmp_path):
         made = []
 
         def interrupted(objective, seed):
@@ -152,7 +152,7 @@ class TestRunner:
         two = run_all(jobs, tmp_path / "two.jsonl", processes=2)
         assert {r.key: list(r.regret) for r in one} == {r.key: list(r.regret) for r in two}
 
-    def test_what_is_not_installed_is_left_out_with_a_line(self, monkeypatch, tmp_path, capsys):
+    def test_a_missing_package_skips_the_method_with_a_message(self, monkeypatch, tmp_path, capsys):
         absent = Contender("absent", steady, modules=("no_such_module",))
         monkeypatch.setitem(contenders.CONTENDERS, "absent", absent)
         rows = run_all(jobs_for(["quad2"], ["absent", "random"], range(1), 5), tmp_path / "rows.jsonl")

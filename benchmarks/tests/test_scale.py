@@ -1,4 +1,4 @@
-"""Many workers on a simulated clock: the arithmetic of idle by hand, and the command on tiny runs."""
+"""Many workers on a simulated clock: idle times by hand, and the command on tiny runs."""
 
 import json
 import math
@@ -92,7 +92,7 @@ class TestByHand:
         assert server.asked == [2]
         assert (record.idle, record.busy) == (2, 20)
 
-    def test_a_server_that_costs_nothing_keeps_nobody_waiting(self):
+    def test_no_idle_time_with_a_server_without_cost(self):
         record = simulated(Fake(lambda k: 0.0), workers=7, evaluations=50, sigma=0.5)
         assert record.idle_share == pytest.approx(0, abs=1e-12)
         assert record.server_share == 0
@@ -118,14 +118,14 @@ class TestEvents:
         simulated(server, workers=6, evaluations=6, sigma=1.0)
         assert server.told == [(i, float(i)) for i in np.argsort(times)]
 
-    def test_every_trial_is_told_once(self):
+    def test_every_trial_is_recorded_once(self):
         server = Fake(lambda k: 0.7 * k, telling=0.01)
         record = simulated(server, workers=9, evaluations=100, sigma=0.5)
         assert sorted(i for i, _ in server.told) == list(range(100))
         assert sum(ask.trials for ask in record.asks) == 100
         assert all(ask.n_observations <= sum(server.asked) for ask in record.asks)
 
-    def test_progress_is_told(self):
+    def test_progress_is_reported(self):
         done = []
         server = Fake(lambda k: 1.0)
         simulate(Farm(2, 10.0, 3), server, float, clock=server.clock, on_tell=done.append)
@@ -214,7 +214,7 @@ class TestReport:
 
 
 class TestRows:
-    def test_what_is_on_disk_is_not_run_again(self, tmp_path):
+    def test_outcomes_on_disk_are_not_repeated(self, tmp_path):
         made = []
 
         def run(function, farm, limit):

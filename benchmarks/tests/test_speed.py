@@ -24,7 +24,7 @@ DALE, GLOBAL, OPTUNA, BOTORCH = "default", "global", "optuna_gp", "botorch"
 
 
 def timing(contender, n, d, seconds, megabytes=None):
-    """Measured thrice; the median is what is said."""
+    """Three repetitions with the given median."""
     return Timing(contender, n, d, [seconds / 2, 3 * seconds, seconds], [9.0, 9.0, 9.0], megabytes)
 
 
@@ -61,7 +61,7 @@ class Ticking:
 
 class TestObservations:
     @pytest.mark.parametrize("d", [1, 2, 6])
-    def test_n_are_told_and_the_last_are_proposals(self, d):
+    def test_n_observations_of_which_the_last_are_proposals(self, d):
         optimizer = observations.observed(15, d, seed=1)
         sources = [trial.reason.source for trial in optimizer.history]
         assert [s is Source.ADDED for s in sources] == [True] * 10 + [False] * 5
@@ -238,7 +238,7 @@ class TestPlan:
         assert [t.seconds for t in plan.measure(wanted, path, repeats=4, run=run, rerun=())] == [6, 7, 8, 4, 5]
         assert len(path.read_text().splitlines()) == 8
 
-    def test_what_is_not_installed_is_left_out_unless_it_is_on_disk(self, tmp_path, monkeypatch, run, capsys):
+    def test_a_missing_package_is_skipped_unless_its_measurement_is_on_disk(self, tmp_path, monkeypatch, run, capsys):
         for name in (OPTUNA, BOTORCH):
             monkeypatch.setitem(CONTENDERS, name, Contender(name, None, name, True, ("no_such_module",)))
         path = tmp_path / "speed.jsonl"
@@ -247,7 +247,7 @@ class TestPlan:
         assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, OPTUNA]
         assert capsys.readouterr().err == "skipped: botorch (not installed: no_such_module)\n"
 
-    def test_what_fails_is_told_and_tried_again_next_time(self, tmp_path, installed, run, capsys):
+    def test_a_failure_is_reported_and_tried_again_next_time(self, tmp_path, installed, run, capsys):
         def broken(function, *args):
             if OPTUNA in args:
                 raise RuntimeError("no memory")
@@ -311,7 +311,7 @@ class TestVerdicts:
             (3, timing(DALE, 101, 2, 0.07), "3.5 times at most (d = 2)"),
             (4, timing(FLOOR, 2000, 6, 0.08), "25 times"),
             (5, timing(DALE, 2000, 6, 2.0, 229.0), "229 MB"),
-            (3, timing(GLOBAL, 101, 2, 0.064), "3.2 times at most (d = 2)"),  # the dearer kind of each cell
+            (3, timing(GLOBAL, 101, 2, 0.064), "3.2 times at most (d = 2)"),  # the slower kind of each cell
             (5, timing(GLOBAL, 2000, 6, 1.0, 230.0), "230 MB"),
         ],
     )
@@ -336,11 +336,11 @@ class TestVerdicts:
             ({(FLOOR, 2000, 6)}, {4}),
         ],
     )
-    def test_what_was_not_measured_is_not_judged(self, absent, unknown):
+    def test_no_verdict_without_a_measurement(self, absent, unknown):
         verdicts = said([t for t in all_good() if t.key not in absent], imports(1.0, 1.0))
         assert {i for i, v in enumerate(verdicts) if v.startswith("not measured: ")} == unknown
 
-    def test_nothing_measured_at_all(self):
+    def test_no_measurements(self):
         assert all(v.startswith("not measured: ") for v in said([]))
 
 
@@ -360,7 +360,7 @@ class TestFigure:
 
 class TestPeers:
     @pytest.mark.parametrize("name", [OPTUNA, BOTORCH])
-    def test_a_peer_can_be_asked_and_says_nothing(self, name, capfd):
+    def test_a_peer_proposes_without_output(self, name, capfd):
         if CONTENDERS[name].missing:
             pytest.skip(f"{name} not tested: {', '.join(CONTENDERS[name].missing)} not installed (extra 'peers')")
         with asks.ASKS[name](13, 2, 0) as ask:
@@ -373,7 +373,7 @@ class TestPeers:
 class TestCommand:
     @pytest.fixture
     def fake(self, monkeypatch):
-        """Measurements without waiting, and no peers installed."""
+        """Instant measurements, and no peers installed."""
 
         def measured(wanted, path, *, repeats, rerun):
             measured.asked = (wanted, path, repeats, rerun)

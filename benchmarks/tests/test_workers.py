@@ -1,4 +1,4 @@
-"""Workers at work: the arithmetic of idle by hand, proposals replayed, and the command on tiny runs."""
+"""Workers in real runs: idle times by hand, replayed proposals, and the command on tiny runs."""
 
 import json
 import threading
@@ -75,13 +75,13 @@ class TestWaiting:
         assert dispatch_delays([Span(1, 2), Span(1, 3)], 4) == []
         assert ideal_makespan([Span(1, 2), Span(1, 3)], 4) == 2
 
-    def test_handovers_and_the_waits_at_both_ends_are_all_the_waiting(self):
+    def test_dispatch_delays_and_both_ends_sum_to_the_idle_time(self):
         """For workers that each do one thing after the other, with pauses between."""
         rng, noted, workers = np.random.default_rng(0), [], 3
         for _ in range(workers):
             times = np.cumsum(rng.random(200))
             noted += [Span(*pair) for i, pair in enumerate(pairwise(times)) if i % 2 == 0]
-        noted = sorted(noted)[:-40]  # a worker that goes home early would wait
+        noted = sorted(noted)[:-40]  # an early end of a worker would count as idle time
         begins, ends = [s.start for s in noted], sorted(s.end for s in noted)
         waited = sum(dispatch_delays(noted, workers)) + sum(b - begins[0] for b in begins[:workers])
         waited += sum(max(begins[-1] - end, 0) for end in ends[-workers:])
@@ -105,7 +105,7 @@ class TestSleeper:
         assert np.std(np.log(slept[:200])) == pytest.approx(0.5, rel=0.2)
         assert spans(tmp_path / "log") == [Span(5, 5)] * 400
 
-    def test_threads_write_into_one_diary(self, tmp_path):
+    def test_threads_write_into_one_log(self, tmp_path):
         sleeper = self.sleeper(tmp_path)
         threads = [
             threading.Thread(target=lambda i=i: [sleeper(np.array([i / 8, k / 20])) for k in range(20)])
@@ -164,7 +164,7 @@ class TestReplay:
             optimizer.tell(trial, float(number))
         return optimizer.history
 
-    def test_the_same_observations_with_nothing_pending_and_with_the_next_trials(self):
+    def test_the_same_observations_without_and_with_pending_trials(self):
         trials, method = self.history(), Seen()
         ticks = iter(np.cumsum([0, *[1, 0, 10, 0] * 6, 0]))
         pairs = replay(method, trials, 0, 3, clock=lambda: next(ticks))
@@ -177,7 +177,7 @@ class TestReplay:
             np.testing.assert_array_equal(among.observations.X, points[:n])
 
     def test_the_proposals_are_those_of_the_run(self):
-        """Nothing pending, and trials told in their order: it is the run itself once more."""
+        """Without pending trials, in the order of the trials, the replay is the run itself."""
         trials, proposed = self.history(12), []
 
         class Listening:
@@ -222,7 +222,7 @@ class TestRuns:
         with pytest.raises(RuntimeError, match=r"expected 9 recorded evaluations in .*, got 0: "):
             outcomes([replace(CASE, seconds=1e-3, evaluations=9)], tmp_path)
 
-    def test_what_is_on_disk_is_not_run_again(self, tmp_path):
+    def test_outcomes_on_disk_are_not_repeated(self, tmp_path):
         made = []
 
         def run(function, group, folder):
@@ -242,7 +242,7 @@ class TestRuns:
 
 
 class TestReport:
-    def test_waiting(self):
+    def test_idle_table(self):
         floor = replace(CASE, method="random", store=True)
         seeds = [made_up(replace(CASE, seed=k), idle=w) for k, w in enumerate((0.1, 0.5, 0.2))]
         header, rows = report.idle_table([seeds[0], made_up(floor, serial=None, ratio=None), *seeds[1:]])
@@ -303,7 +303,7 @@ class TestCommand:
         assert main(words) == 0  # all are there
         assert capsys.readouterr().out == out
 
-    def test_what_is_absent_is_said(self, tmp_path, capsys, monkeypatch):
+    def test_missing_backends_are_reported(self, tmp_path, capsys, monkeypatch):
         def faked(requested, path, *, rerun):
             faked.asked = requested, path, rerun
             return [made_up(case) for case in requested]

@@ -27,7 +27,11 @@ NAMES_OR_GROUPS = f"names or groups, separated by commas; groups: {', '.join(GRO
 
 def add_parser(commands: Any) -> None:
     """Describe the command's arguments."""
-    parser = commands.add_parser("bench", help="compare methods on test functions", description=__doc__)
+    parser = commands.add_parser(
+        "bench",
+        help="compare methods on test functions",
+        description="Run methods on test functions, compare them, reproduce the paper's figures, and time proposals.",
+    )
     parser.set_defaults(run=lambda _: quick_look(ROWS))
     kinds = parser.add_subparsers(
         title="commands (default: a quick comparison on some of the paper's functions)", metavar=""

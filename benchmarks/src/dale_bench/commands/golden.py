@@ -11,7 +11,9 @@ from dale_bench.golden import KINDS, golden
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
     kind = kinds.add_parser(
-        "golden", help="hashes of proposals, to compare before and after a change", description=__doc__
+        "golden",
+        help="hashes of proposals, to compare before and after a change",
+        description="Print hashes of proposals, to compare two versions of dale bit for bit on one machine.",
     )
     kind.add_argument("kinds", nargs="*", metavar="KIND", help=f"kinds of runs: {', '.join(KINDS)} (default: all)")
     kind.set_defaults(run=show_hashes)

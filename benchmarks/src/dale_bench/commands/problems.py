@@ -15,7 +15,11 @@ DIRECTORY = Path("bench-output")
 
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
-    kind = kinds.add_parser("problems", help="run mixed, noisy, constrained and parallel problems", description=__doc__)
+    kind = kinds.add_parser(
+        "problems",
+        help="run mixed, noisy, constrained and parallel problems",
+        description="Run dale and its peers on mixed, noisy, constrained and parallel problems.",
+    )
     kind.add_argument(
         "kind", choices=[*bench.KINDS, "list"], help="the benchmark; list: print the problems and contenders of each"
     )

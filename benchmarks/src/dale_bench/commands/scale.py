@@ -14,7 +14,9 @@ ROWS = Path("bench-output/scale.jsonl")
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
     kind = kinds.add_parser(
-        "scale", help="measure how long many simulated workers wait for proposals", description=__doc__
+        "scale",
+        help="measure how long many simulated workers wait for proposals",
+        description="Simulate many workers, and measure how long they wait for proposals.",
     )
     kind.add_argument("--workers", default="10,100,1000", help="numbers of workers (default: %(default)s)")
     kind.add_argument("--medians", default="60,600", help="median seconds of an evaluation (default: %(default)s)")

@@ -16,7 +16,11 @@ IMPORTS = 9  # new interpreters for each import; the fastest counts
 
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
-    kind = kinds.add_parser("speed", help="measure time and memory of a proposal", description=__doc__)
+    kind = kinds.add_parser(
+        "speed",
+        help="measure time and memory of a proposal",
+        description="Measure the cost of a proposal, compared with peers and with the minimum of linear algebra.",
+    )
     kind.add_argument("--sizes", default=SIZES, help="numbers of observations (default: %(default)s)")
     kind.add_argument("--dimensions", default=DIMENSIONS, help="numbers of parameters (default: %(default)s)")
     kind.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts (default: %(default)s)")

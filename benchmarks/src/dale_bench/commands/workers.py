@@ -15,7 +15,11 @@ RUNS = "0.1:150:3,1:40:2"  # about nine minutes with all backends
 
 def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
-    kind = kinds.add_parser("workers", help="measure how long workers are idle in real runs", description=__doc__)
+    kind = kinds.add_parser(
+        "workers",
+        help="measure how long workers are idle in real runs",
+        description="Measure how long workers are idle between evaluations in real runs.",
+    )
     kind.add_argument(
         "--runs",
         default=RUNS,
