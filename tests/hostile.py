@@ -1,7 +1,7 @@
-"""Objectives that misbehave, and what every run must keep whatever they do.
+"""Objectives that misbehave, and invariants that hold in every run.
 
-``watched`` runs ``dale.minimize`` and looks at each point that the objective was called with: finite, within the bounds
-bit for bit, none twice. It returns the result, so that a test says only what is special about its objective.
+``checked_run`` runs ``dale.minimize`` and checks each point at which the objective was called: it is finite, within the
+bounds bit for bit, and not repeated. It returns the result, so a test checks only what is special about its objective.
 """
 
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ from dale_bench.functions import get
 BRANIN, HART6 = get("branin"), get("hart6")
 
 
-def watched(fun, space, budget, seed, *, noisy=False, **settings):
-    """A run on ``fun``, which takes an array, and the invariants of every run.
+def checked_run(fun, space, budget, seed, *, noisy=False, **settings):
+    """Run ``dale.minimize`` on ``fun``, which takes an array, and check the invariants.
 
-    The space is a list of pairs or a mapping of names to ``dale.Float``. A function that is not ``noisy`` is not
-    said to be; of one that is, points may be asked again, and the best need not have the lowest value.
+    The space is a list of pairs or a mapping of names to ``dale.Float``. No noise may be detected unless the function
+    is ``noisy``; then points may be proposed again, and the best need not have the lowest value.
     """
     points: list[np.ndarray] = []
 
-    def seen(params):
+    def recorded(params):
         x = np.array(list(params.values())) if isinstance(params, dict) else params
         points.append(np.array(x))
         return fun(x)
 
-    result = dale.minimize(seen, space, budget=budget, seed=seed, **settings)
+    result = dale.minimize(recorded, space, budget=budget, seed=seed, **settings)
     X = np.array(points)
     bounds = [(p.low, p.high) for p in space.values()] if isinstance(space, dict) else space
     low, high = np.array(bounds, dtype=float).T
@@ -37,9 +37,9 @@ def watched(fun, space, budget, seed, *, noisy=False, **settings):
     assert np.isfinite(X).all()
     assert (low <= X).all()
     assert (high >= X).all()
-    assert noisy or result.noise == 0, "noise where there is none"
+    assert noisy or result.noise == 0, "noise was detected in a deterministic function"
     if result.noise == 0:
-        assert len(np.unique(X, axis=0)) == budget, "a point was asked twice"
+        assert len(np.unique(X, axis=0)) == budget, "a point was proposed twice"
     assert result.success == (len(result.func_vals) > 0)
     if result.success:
         assert np.isfinite(result.fun)
@@ -50,14 +50,14 @@ def watched(fun, space, budget, seed, *, noisy=False, **settings):
 
 @dataclass
 class Sometimes:
-    """``fun``, which in ``probability`` of its calls gives ``spoil(value)`` instead of its value.
+    """``fun``, which returns ``spoil(value)`` instead of its value with this probability.
 
     Attributes:
         fun: The objective.
-        spoil: What becomes of a value.
-        probability: How often.
-        seed: Of the calls to spoil.
-        spoiled: How many have been.
+        spoil: Maps a value to what is returned instead.
+        probability: Fraction of spoiled calls.
+        seed: Seed that decides which calls are spoiled.
+        spoiled: Number of spoiled calls so far.
     """
 
     fun: Any
@@ -82,7 +82,7 @@ def diverge(value):
     raise RuntimeError("the solver diverged")
 
 
-NO_VALUES = {  # an evaluation that gives one of these has failed
+NO_VALUES = {  # an evaluation that returns one of these fails
     "nan": lambda value: np.nan,
     "inf": lambda value: np.inf,
     "-inf": lambda value: -np.inf,
@@ -99,7 +99,7 @@ NO_VALUES = {  # an evaluation that gives one of these has failed
     "raises": diverge,
 }
 
-AS_VALUES = {  # these are values, if unusual ones
+AS_VALUES = {  # unusual types that are accepted as values
     "float32": np.float32,
     "0-d array": np.array,
     "array of one": lambda value: np.array([value]),
@@ -113,7 +113,7 @@ def constant(x):
 
 
 def step(x):
-    """One below a plane through the middle, else two: flat on both sides."""
+    """1 below a plane through the middle, 2 above: flat on both sides."""
     return 1.0 if np.sum(x) < 0.45 * len(x) else 2.0
 
 
@@ -123,7 +123,7 @@ def stairs(x):
 
 
 def plateau(x):
-    """Flat on 90 % of the cube, a bowl in the rest."""
+    """Flat on 90 % of the cube, a basin in the rest."""
     half = 0.5 * 0.1 ** (1 / len(x))
     return float(min(0.0, np.max(np.abs(x - 0.5)) / half - 1.0))
 
@@ -136,18 +136,18 @@ FLAT = {f.__name__: f for f in (constant, step, stairs, plateau, zero_or_one)}
 
 
 def bowl(x):
-    """Smooth, bent, no polynomial; minimum 0 at 0.3 in each coordinate."""
+    """Smooth, but not a polynomial; minimum 0 at 0.3 in each coordinate."""
     z = np.asarray(x) - 0.3
     return float(np.expm1(z @ z + 0.5 * np.sum(z[1:] * z[:-1])))
 
 
 @dataclass(frozen=True)
-class Pressed:
-    """A smooth function whose minimum, 0, is at ``optimum`` on the boundary: it falls towards the faces there.
+class MinimumOnBoundary:
+    """A smooth function with its minimum 0 at ``optimum`` on the boundary.
 
     Attributes:
-        optimum: 0 or 1 where a coordinate is on a face.
-        slope: Of the value at the optimum, away from a face; with 0 it just touches.
+        optimum: The minimum; a coordinate of 0 or 1 is on a face.
+        slope: Derivative at the optimum along the inward normal of each such face.
     """
 
     optimum: tuple[float, ...]

@@ -10,13 +10,13 @@ import scipy
 import threadpoolctl
 
 import dale
-from dale import _blas as threads
+from dale import _blas
 from dale._blas import Libraries, one_blas_thread
 from dale.history.reason import Reason, Source
 from dale.methods.base import Proposal
 from user_method import UserMethod
 
-LIBRARIES = threads.libraries().per_process
+LIBRARIES = _blas.libraries().per_process
 
 
 def numbers():
@@ -30,7 +30,7 @@ def set_all(number):
 
 @pytest.fixture(autouse=True)
 def _two_threads():
-    """Two to begin with, whatever the environment says."""
+    """Two threads at the start of each test, whatever the environment."""
     before = [library.get_num_threads() for library in LIBRARIES]
     set_all(2)
     yield
@@ -67,12 +67,12 @@ class FakeMKL(Fake):
         return before
 
 
-needs_a_number_of_the_process = pytest.mark.skipif(
+needs_a_library_per_process = pytest.mark.skipif(
     not LIBRARIES, reason="this BLAS keeps no number of threads for the process (Accelerate, MKL, OpenMP ...)"
 )
 
 
-@needs_a_number_of_the_process
+@needs_a_library_per_process
 class TestTheRealLibraries:
     def test_one_inside_and_as_before_afterwards(self):
         assert numbers() == {2}
@@ -80,12 +80,12 @@ class TestTheRealLibraries:
             assert numbers() == {1}
         assert numbers() == {2}
 
-    def test_numpy_and_scipy_from_wheels_bring_one_each(self):
+    def test_the_wheels_of_numpy_and_scipy_contain_one_library_each(self):
         if not all("scipy-openblas" in str(package.show_config(mode="dicts")) for package in (np, scipy)):
             pytest.skip("numpy and scipy are not both from wheels with OpenBLAS")
         assert len(LIBRARIES) == 2
 
-    def test_one_thread_to_begin_with_stays_one(self):
+    def test_one_thread_stays_one(self):
         set_all(1)
         with one_blas_thread():
             assert numbers() == {1}
@@ -103,7 +103,7 @@ class TestTheRealLibraries:
             raise KeyError("why")
         assert numbers() == {2}
 
-    def test_what_somebody_else_has_set_meanwhile_is_left(self):
+    def test_a_number_set_by_others_inside_is_kept(self):
         with one_blas_thread():
             set_all(3)
         assert numbers() == {3}
@@ -194,13 +194,13 @@ class TestTheRealLibraries:
         assert seen == [{1}] * 3
         assert numbers() == {2}
 
-    def test_the_objective_has_its_threads(self):
+    def test_the_objective_keeps_its_threads(self):
         seen = []
         dale.minimize(lambda x: seen.append(numbers()) or (x[0] - 0.3) ** 2, [(0, 1)], budget=6, seed=0)
         assert seen == [{2}] * 6
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-    def test_a_process_forked_while_another_thread_is_inside_has_its_threads(self):
+    def test_a_process_forked_while_another_thread_is_inside_keeps_its_threads(self):
         code = """
 import os, threading
 from dale._blas import libraries, one_blas_thread
@@ -238,7 +238,7 @@ raise SystemExit(code)
 
 @pytest.mark.parametrize("library", [Fake(4, threading.local()), FakeMKL(4)], ids=["OpenMP", "MKL"])
 def test_a_number_of_the_calling_thread_is_set_in_that_thread_only(monkeypatch, library):
-    monkeypatch.setattr(threads, "libraries", lambda: Libraries((library,), ()))
+    monkeypatch.setattr(_blas, "libraries", lambda: Libraries((library,), ()))
     elsewhere = []
     with one_blas_thread():
         run_together(lambda: elsewhere.append(library.get_num_threads()))
@@ -252,7 +252,7 @@ def test_a_number_of_the_calling_thread_is_set_in_that_thread_only(monkeypatch, 
 
 def test_with_mkl_a_thread_follows_the_number_of_the_process_again(monkeypatch):
     library = FakeMKL(4)
-    monkeypatch.setattr(threads, "libraries", lambda: Libraries((library,), ()))
+    monkeypatch.setattr(_blas, "libraries", lambda: Libraries((library,), ()))
     with one_blas_thread():
         assert library.get_num_threads() == 1
     library.default = 3
@@ -261,7 +261,7 @@ def test_with_mkl_a_thread_follows_the_number_of_the_process_again(monkeypatch):
 
 def test_all_numbers_are_saved_before_any_is_set(monkeypatch):
     kept = types.SimpleNamespace()
-    monkeypatch.setattr(threads, "libraries", lambda: Libraries((), (Fake(2, kept), Fake(2, kept))))
+    monkeypatch.setattr(_blas, "libraries", lambda: Libraries((), (Fake(2, kept), Fake(2, kept))))
     with one_blas_thread():
         assert kept.number == 1
     assert kept.number == 2
@@ -278,7 +278,7 @@ class TestWhichLibrariesAreFound:
                 return self
 
         monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
-        return threads.libraries.__wrapped__()
+        return _blas.libraries.__wrapped__()
 
     def test_by_the_scope_of_their_number(self, monkeypatch):
         pthreads, openmp, mkl, blis = Fake(2), Fake(2), FakeMKL(2), Fake(2, internal_api="blis")
@@ -290,10 +290,10 @@ class TestWhichLibrariesAreFound:
         library.threading_layer = "openmp"
         assert self.found(monkeypatch, library) == Libraries((), ())
 
-    def test_where_there_are_none_nothing_happens(self, monkeypatch):
+    def test_without_libraries(self, monkeypatch):
         found = self.found(monkeypatch)
         assert found == Libraries((), ())
-        monkeypatch.setattr(threads, "libraries", lambda: found)
+        monkeypatch.setattr(_blas, "libraries", lambda: found)
         before = numbers()
         with one_blas_thread():
             assert numbers() == before

@@ -1,4 +1,4 @@
-"""Constraints as a user meets them: never violated where they are on inputs, learnt where they are told."""
+"""Constraints in the public interface: input constraints are never violated, outcome constraints are modelled."""
 
 import pickle
 import re
@@ -53,7 +53,7 @@ PROBLEMS = {
         NonlinearConstraint(lambda x: np.hypot(x[0] - 0.5, x[1] - 0.5), 0.3, 0.301),
         lambda x: 0.3 <= np.hypot(x[0] - 0.5, x[1] - 0.5) <= 0.301,
     ),
-    "yes or no": (bowl, UNIT, lambda x: x[0] + x[1] <= 0.4, lambda x: x[0] + x[1] <= 0.4),
+    "boolean": (bowl, UNIT, lambda x: x[0] + x[1] <= 0.4, lambda x: x[0] + x[1] <= 0.4),
     "mixed": (
         mixed,
         MIXED,
@@ -71,7 +71,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_no_proposal_ever_violates_a_constraint_on_the_inputs(name, seed):
+def test_no_proposal_violates_an_input_constraint(name, seed):
     fun, space, constraint, allowed = PROBLEMS[name]
     optimizer = dale.Optimizer(space, seed=seed, constraints=constraint)
     trials = []
@@ -96,13 +96,13 @@ def test_an_optimum_on_the_boundary_is_reached_to_many_digits(constraint, minimu
     result = dale.minimize(branin, [(-5, 10), (0, 15)], budget=28, seed=0, constraints=constraint)
     assert result.success
     assert abs(result.fun - minimum) < 1e-6
-    # Along the boundary nothing is better: the optimum on it, to a part in 1e9, by bisection on a fine line.
+    # No point of a fine grid along the boundary is better.
     if isinstance(constraint, LinearConstraint):
         a = np.linspace(result.x[0] - 1e-3, result.x[0] + 1e-3, 20001)
         assert result.fun < min(branin((v, 4 - v)) for v in a) + 1e-8
 
 
-def test_a_finite_space_ends_when_all_that_is_allowed_has_been_evaluated():
+def test_a_finite_space_ends_after_all_allowed_points():
     space = [dale.Int(0, 4), dale.Int(0, 4)]
     result = dale.minimize(
         lambda x: float(x[0] - x[1]), space, budget=40, seed=0, constraints=lambda x: x[0] + x[1] - 4
@@ -115,7 +115,7 @@ def test_a_finite_space_ends_when_all_that_is_allowed_has_been_evaluated():
         optimizer.ask()
 
 
-class TestPointsOfTheUsers:
+class TestPointsOfTheUser:
     constraint = LinearConstraint([[1, 1]], -np.inf, 0.5)
 
     def test_a_point_to_evaluate_must_be_allowed(self):
@@ -127,12 +127,12 @@ class TestPointsOfTheUsers:
         with pytest.raises(dale.SpaceError, match="do not allow"):
             dale.minimize(bowl, UNIT, budget=3, x0=[0.9, 0.9], constraints=self.constraint)
 
-    def test_what_is_known_is_a_fact_but_not_the_best(self):
+    def test_an_added_point_that_is_not_allowed_is_not_the_best(self):
         optimizer = dale.Optimizer(UNIT, seed=0, constraints=self.constraint)
-        known = optimizer.add([0.7, 0.2], -100.0)
-        assert known.state is TrialState.COMPLETE
-        assert not known.allowed
-        assert not known.feasible
+        added = optimizer.add([0.7, 0.2], -100.0)
+        assert added.state is TrialState.COMPLETE
+        assert not added.allowed
+        assert not added.feasible
         assert optimizer.best is None
         assert optimizer.result().status == 7
         for _ in range(8):
@@ -141,7 +141,7 @@ class TestPointsOfTheUsers:
             optimizer.tell(trial, bowl(trial.params))
         assert optimizer.best.value > 0
 
-    def test_no_allowed_point_is_an_error_at_once(self):
+    def test_without_an_allowed_point_the_run_raises_at_once(self):
         with pytest.raises(dale.SpaceError, match="no point that the constraints allow"):
             dale.minimize(bowl, UNIT, budget=3, constraints=lambda x: False)
 
@@ -154,24 +154,24 @@ class TestEarlierData:
         "stress": (0.3, -1.0, ""),
     }
 
-    def test_a_table_is_checked_as_single_points_are(self):
+    def test_the_points_of_a_table_are_checked(self):
         optimizer = dale.Optimizer(UNIT, seed=0, constraints=lambda x: x[0] + x[1] - 1)
         assert [t.allowed for t in optimizer.add_all(self.COLUMNS)] == [False, True, True]
         assert optimizer.best.value == 1.0
 
-    def test_its_constraints_and_noise_are_columns(self):
+    def test_columns_for_constraints_and_noise(self):
         optimizer = dale.Optimizer(UNIT, seed=0)
         table = {**self.COLUMNS, "error": [0.1, None, 0.2]}
         trials = optimizer.add_all(table, noise="error", constraints=["stress"])
         assert [(t.state, t.noise, t.constraints) for t in trials] == [
             (TrialState.COMPLETE, 0.1, (0.3,)),
             (TrialState.COMPLETE, None, (-1.0,)),
-            (TrialState.FAILED, None, ()),  # what has no constraint is of no use
+            (TrialState.FAILED, None, ()),  # without its constraint, a value cannot be used
         ]
         assert optimizer.best.value == 1.0
         optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
 
-    def test_without_them_it_is_refused_where_others_have_them(self):
+    def test_a_table_without_constraints_raises_if_other_trials_have_them(self):
         optimizer = dale.Optimizer(UNIT, seed=0)
         optimizer.tell(optimizer.ask(), 0.5, constraints=[-0.1])
         with pytest.raises(ValueError, match=r"row 1 .*expected 1 constraints.*Nothing was recorded"):
@@ -182,8 +182,8 @@ class TestEarlierData:
             optimizer.add_all(self.COLUMNS, constraints="stress")
         assert len(optimizer.history) == 1
 
-    def test_a_run_that_it_makes_impossible_ends_at_once(self):
-        """Else every evaluation would be refused, and the whole budget lost."""
+    def test_data_with_another_number_of_constraints_end_the_run_at_once(self):
+        """Otherwise every evaluation would fail and waste the budget."""
         calls = []
 
         def simulate(x):
@@ -194,13 +194,13 @@ class TestEarlierData:
             dale.minimize(simulate, UNIT, budget=8, seed=0, x0=[[0.1, 0.9]], y0=[1.0])
         assert len(calls) == 1
 
-    def test_it_may_be_what_the_objective_returned(self):
+    def test_y0_may_be_evaluations(self):
         X = [[0.2, 0.5], [0.9, 0.9], [0.1, 0.1]]
         result = dale.minimize(gramacy, UNIT, budget=6, seed=0, x0=X, y0=[gramacy(x) for x in X])
         assert all(t.state is TrialState.COMPLETE and len(t.constraints) == 2 for t in result.history)
 
 
-def test_an_evaluation_is_told_as_a_whole_or_in_parts():
+def test_tell_takes_an_evaluation_or_its_parts():
     one, other = dale.Optimizer(UNIT, seed=0), dale.Optimizer(UNIT, seed=0)
     whole = one.tell(one.ask(), dale.Evaluation(1.0, noise=0.1, constraints=[0.2]))
     parts = other.tell(other.ask(), 1.0, noise=0.1, constraints=[0.2])
@@ -209,7 +209,7 @@ def test_an_evaluation_is_told_as_a_whole_or_in_parts():
         one.tell(one.ask(), dale.Evaluation(1.0, constraints=[0.2]), constraints=[0.2])
 
 
-def test_a_changed_number_of_constraints_is_the_reason_of_a_failure():
+def test_another_number_of_constraints_fails_the_trial():
     result = dale.minimize(
         lambda x: 5.0 if x[0] < 0.3 else dale.Evaluation(x[0], constraints=[0.5 - x[0]]), [(0, 1)], budget=8, seed=1
     )
@@ -222,14 +222,14 @@ def disc(x):
     return x[0] ** 2 + x[1] ** 2
 
 
-def test_an_optimizer_with_a_constraint_of_scipys_can_be_pickled():
+def test_an_optimizer_with_a_scipy_constraint_can_be_pickled():
     first = dale.Optimizer(UNIT, seed=0, constraints=NonlinearConstraint(disc, 0.1, 0.6))
     second = pickle.loads(pickle.dumps(first))
     assert first.ask().x.tolist() == second.ask().x.tolist()
 
 
-def test_an_infinite_number_is_compared_as_the_user_would():
-    """-inf <= 0.6 holds, and there is no other side to it."""
+def test_infinite_constraint_values():
+    """-inf satisfies the upper bound of 0.6, and there is no lower bound."""
     constraint = NonlinearConstraint(lambda x: -np.inf if x[0] < 0.5 else x[0], -np.inf, 0.6)
     optimizer = dale.Optimizer(UNIT, seed=0, constraints=constraint)
     assert optimizer.ask(at=[0.2, 0.2]).allowed
@@ -237,7 +237,7 @@ def test_an_infinite_number_is_compared_as_the_user_would():
         optimizer.ask(at=[0.7, 0.2])
 
 
-class TestBlackBox:
+class TestOutcomeConstraints:
     def test_the_best_feasible_value_is_found_on_the_boundary(self):
         result = dale.minimize(gramacy, UNIT, budget=40, seed=0)
         assert result.success
@@ -256,13 +256,13 @@ class TestBlackBox:
         assert result.success
         assert result.fun < 0.2533
 
-    def test_where_nothing_is_feasible_the_result_says_so(self):
+    def test_a_result_without_a_feasible_point(self):
         result = dale.minimize(lambda x: dale.Evaluation(x[0], constraints=[1 + x[0]]), UNIT, budget=12, seed=0)
         assert (result.status, result.success, result.message) == (7, False, "No feasible point was found")
         assert result.x is None
         assert result.fun is None
         assert len(result.history) == 12
-        assert min(t.x[0] for t in result.history) < 1e-6  # it went where the violation is least
+        assert min(t.x[0] for t in result.history) < 1e-6  # where the violation is least
         text = summary(result)
         assert "No feasible point was found after 12 evaluations" in text
         assert "(infeasible)" in text
@@ -272,7 +272,7 @@ class TestBlackBox:
         assert result.status == 1
         assert 0.5997 < result.fun <= 0.65
 
-    def test_with_constraints_on_the_inputs_as_well(self):
+    def test_with_input_constraints(self):
         result = dale.minimize(gramacy, UNIT, budget=40, seed=1, constraints=LinearConstraint([[1, 0]], 0.3, np.inf))
         assert all(t.x[0] >= 0.3 for t in result.history)
         x1 = np.linspace(0.3, 1, 701)
@@ -281,7 +281,7 @@ class TestBlackBox:
         feasible = (values.constraints[0] <= 0) & (values.constraints[1] <= 0)
         assert result.fun <= np.min(np.sum(grid, axis=1)[feasible]) + 1e-6
 
-    def test_whole_numbers(self):
+    def test_integers(self):
         def beam(p):
             return dale.Evaluation(p["n"] * p["w"], constraints=[12 - p["n"] ** 2 * p["w"]])
 
@@ -291,18 +291,18 @@ class TestBlackBox:
     def test_batches_are_of_different_points(self):
         optimizer = dale.Optimizer(UNIT, seed=0)
         for trial in optimizer.ask(6):
-            optimizer.tell(trial, 1.0, constraints=[1 + bowl(trial.params)])  # nothing is feasible
+            optimizer.tell(trial, 1.0, constraints=[1 + bowl(trial.params)])  # no point is feasible
         batch = np.array([t.unit_x for t in optimizer.ask(5)])
         distances = np.linalg.norm(batch[:, None] - batch[None], axis=2) + np.eye(5)
         assert np.min(distances) > 1e-4
 
-    def test_failures_stay_failures(self):
-        def brittle(x):
+    def test_failed_evaluations(self):
+        def fails_in_part(x):
             if x[0] < 0.2:
                 raise ArithmeticError("no")
             return gramacy(x)
 
-        result = dale.minimize(brittle, UNIT, budget=20, seed=0)
+        result = dale.minimize(fails_in_part, UNIT, budget=20, seed=0)
         assert result.success
         assert result.fun < 1.2
         assert any(t.state is TrialState.FAILED for t in result.history) or min(t.x[0] for t in result.history) >= 0.2
@@ -316,31 +316,31 @@ class TestBlackBox:
 
 
 @pytest.mark.parametrize("cut", [6, 13])
-def test_a_resumed_run_goes_on_as_the_uninterrupted_one(cut):
+def test_a_resumed_run_continues_like_the_uninterrupted_one(cut):
     constraint = LinearConstraint([[1, 0]], 0.1, np.inf)
     first = dale.Optimizer(UNIT, seed=3, constraints=constraint)
     for _ in range(cut):
-        told = gramacy((trial := first.ask()).params)
-        first.tell(trial, told.value, constraints=told.constraints)
+        evaluation = gramacy((trial := first.ask()).params)
+        first.tell(trial, evaluation.value, constraints=evaluation.constraints)
     second = pickle.loads(pickle.dumps(first))
     second._cache = Cache()
     for _ in range(2):
         one, other = first.ask(), second.ask()
         np.testing.assert_array_equal(one.unit_x, other.unit_x)
-        told = gramacy(one.params)
-        first.tell(one, told.value, constraints=told.constraints)
-        second.tell(other, told.value, constraints=told.constraints)
+        evaluation = gramacy(one.params)
+        first.tell(one, evaluation.value, constraints=evaluation.constraints)
+        second.tell(other, evaluation.value, constraints=evaluation.constraints)
 
 
 @pytest.mark.parametrize(
     "method", [dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo()], ids=["paper", "ei", "imgpo"]
 )
 class TestOtherMethods:
-    def test_they_refuse_constraints_on_the_inputs(self, method):
+    def test_input_constraints_raise(self, method):
         with pytest.raises(TypeError, match=r"takes no .*constraints.*use the default method"):
             dale.Optimizer(UNIT, method=method, constraints=lambda x: True)
 
-    def test_and_black_box_ones_without_losing_anything(self, method):
+    def test_outcome_constraints_raise_and_the_trial_stays_pending(self, method):
         optimizer = dale.Optimizer(UNIT, method=method)
         trial = optimizer.ask()
         with pytest.raises(TypeError, match=r"takes no .*constraints"):

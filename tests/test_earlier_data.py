@@ -6,7 +6,7 @@ import pytest
 import dale
 from dale.history.reason import Source
 from dale.history.trial import TrialState
-from told_runs import BOX, bowl
+from evaluated_runs import BOX, bowl
 
 
 class TestEarlierData:

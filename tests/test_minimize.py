@@ -17,7 +17,7 @@ def bowl(x):
     return float((x[0] - 1) ** 2 + 2 * (x[1] + 0.5) ** 2)
 
 
-def test_the_example_of_the_docstring():
+def test_docstring_example():
     results = doctest.testmod(sys.modules["dale.minimize"])
     assert results.attempted > 0
     assert results.failed == 0
@@ -40,7 +40,7 @@ def test_named_parameters():
 
 @pytest.mark.parametrize(("n_seeds", "n_found"), [(1, 1), pytest.param(5, 4, marks=pytest.mark.slow)])
 def test_a_mixed_space(n_seeds, n_found):
-    """A separable function of a real number, an integer and an option, within 60 evaluations: four seeds of five."""
+    """A separable function of a float, an integer and an option: four of five seeds solve it in 60 evaluations."""
     space = {
         "rate": dale.Float(1e-5, 1e-1, log=True),
         "depth": dale.Int(1, 12),
@@ -58,11 +58,11 @@ def test_a_mixed_space(n_seeds, n_found):
     assert [p["rate"] for p in found] == pytest.approx([1e-3] * len(found), rel=1e-2)
 
 
-WANTED = {"linear": {"C", "kernel"}, "rbf": {"C", "kernel", "gamma"}, "poly": {"C", "kernel", "gamma", "degree"}}
+ACTIVE = {"linear": {"C", "kernel"}, "rbf": {"C", "kernel", "gamma"}, "poly": {"C", "kernel", "gamma", "degree"}}
 
 
 class TestConditional:
-    """A support vector machine: gamma has a meaning for two kernels of three, the degree for one."""
+    """A support vector machine: gamma is active for two of three kernels, the degree for one."""
 
     SPACE = dale.Space(
         C=dale.Float(1e-3, 1e3, log=True),
@@ -72,10 +72,10 @@ class TestConditional:
     )
 
     def loss(self, best):
-        """The error, 0 at its best with the best of the kernels."""
+        """The error, with a minimum of 0 for the best kernel."""
 
         def loss(p):
-            assert set(p) == WANTED[p["kernel"]]
+            assert set(p) == ACTIVE[p["kernel"]]
             error = 0.1 * (np.log10(p["C"]) - 1) ** 2 + (0.0 if p["kernel"] == best else 0.2)
             if "gamma" in p:
                 error += 0.2 * (np.log10(p["gamma"]) + 2) ** 2
@@ -87,12 +87,12 @@ class TestConditional:
 
     @pytest.mark.parametrize("best", ["linear", "rbf", "poly"])
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-    def test_the_optimum_is_found_whatever_is_active_there(self, best, seed):
+    def test_the_optimum_is_found_for_each_best_kernel(self, best, seed):
         result = dale.minimize(self.loss(best), self.SPACE, budget=50, seed=seed)
         assert not any(t.error for t in result.history)
         assert result.fun < 1e-6
         assert result.params["kernel"] == best
-        assert set(result.params) == WANTED[best]
+        assert set(result.params) == ACTIVE[best]
         assert len({t.unit_x.tobytes() for t in result.history}) == 50
         assert [v is None for v in result.x] == [name not in result.params for name in self.SPACE.names]
         assert result.local_minima == ()
@@ -101,12 +101,12 @@ class TestConditional:
     @pytest.mark.parametrize(
         "method", [dale.methods.paper, dale.methods.ei, dale.methods.lcb, dale.methods.imgpo], ids=lambda m: m.__name__
     )
-    def test_other_methods_ask_no_point_twice(self, method):
+    def test_other_methods_propose_no_point_twice(self, method):
         result = dale.minimize(self.loss("rbf"), self.SPACE, budget=25, seed=0, method=method())
         assert not any(t.error for t in result.history)
         assert len({t.unit_x.tobytes() for t in result.history}) == 25
 
-    def test_a_finite_space_ends_when_all_different_points_are_seen(self):
+    def test_a_finite_space_ends_after_all_distinct_points(self):
         b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])
         space = dale.Space(a=dale.Choice(["x", "y", "z"]), b=b, c=c)
         calls = []
@@ -118,7 +118,7 @@ class TestConditional:
         path = tmp_path / "svm.csv"
         path.write_text("C,kernel,gamma,degree,error\n1,linear,,,0.3\n10,rbf,0.01,,0.2\n10,poly,0.01,4,\n")
         result = dale.minimize(self.loss("poly"), self.SPACE, budget=3, seed=0, x0=path, y0="error")
-        assert [set(t.params) for t in result.history[:3]] == list(WANTED.values())
+        assert [set(t.params) for t in result.history[:3]] == list(ACTIVE.values())
         assert result.nfev == 3
 
 
@@ -137,7 +137,7 @@ def test_a_finite_space_ends_the_run():
     assert "Every point of the space has been evaluated after 12 evaluations" in str(result)
 
 
-def test_a_finite_space_where_all_fails():
+def test_a_finite_space_where_all_evaluations_fail():
     result = dale.minimize(lambda x: np.nan, [dale.Int(0, 1)], budget=5, seed=0)
     assert (result.status, result.success, result.nfev) == (3, False, 2)
 
@@ -150,7 +150,7 @@ def test_the_target_stops_the_run():
 
 
 def test_the_time_limit_stops_the_run(monkeypatch):
-    """No point is asked for after it; an evaluation that has begun is not cut short."""
+    """No point is proposed after it, but a running evaluation completes."""
     clock = [100.0]
     monkeypatch.setattr(sys.modules["dale.minimize"], "monotonic", lambda: clock[0])
 
@@ -165,7 +165,7 @@ def test_the_time_limit_stops_the_run(monkeypatch):
 
 
 class TestConverged:
-    """``tolerance``: the run stops when nothing left promises more, neither near the best nor elsewhere."""
+    """``tolerance``: the run stops when the expected improvement is below it, locally and globally."""
 
     @pytest.mark.parametrize("seed", range(4))
     def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
@@ -175,7 +175,7 @@ class TestConverged:
         assert result.fun < 1e-9
         assert result.nfev < 30
         within = next(t.id for t in result.history if t.value < 0.1)
-        assert result.nfev > within + 6  # 3 d global proposals were made to see
+        assert result.nfev > within + 6  # convergence needs 3 d global proposals
 
     @pytest.mark.parametrize("seed", range(6))
     def test_a_better_basin_elsewhere_is_found_first(self, seed):
@@ -189,7 +189,7 @@ class TestConverged:
         assert result.fun < -1
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_branin_s_function_is_explored_in_every_quarter(self, seed):
+    def test_branin_is_explored_in_all_quarters(self, seed):
         def branin(x):
             bend = x[1] - 5.1 / (4 * np.pi**2) * x[0] ** 2 + 5 / np.pi * x[0] - 6
             return float(bend**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10)
@@ -207,12 +207,12 @@ class TestConverged:
         assert result.status == 0
 
     @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
-    def test_a_method_that_does_not_know_what_it_promises_goes_on(self, method):
+    def test_a_method_without_expected_improvement_spends_the_budget(self, method):
         result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())
         assert result.status == 0
 
     @pytest.mark.parametrize("method", [dale.methods.ei, dale.methods.paper])
-    def test_other_methods_that_do(self, method):
+    def test_other_methods_with_expected_improvement(self, method):
         result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, method=method())
         assert result.status == 6
         assert result.fun < 0.1
@@ -221,7 +221,7 @@ class TestConverged:
         assert dale.minimize(bowl, BOX, budget=40, seed=0).status == 0
 
 
-def test_the_callback_sees_the_result_and_may_stop():
+def test_the_callback_gets_the_result_and_may_stop():
     seen = []
 
     def callback(intermediate_result):
@@ -250,7 +250,7 @@ def test_ctrl_c_returns_the_best_so_far():
     assert (result.status, result.message) == (dale.Status.INTERRUPTED, "Interrupted")
 
 
-def test_a_known_value_may_reach_the_target():
+def test_an_added_value_may_reach_the_target():
     result = dale.minimize(bowl, BOX, budget=10, seed=0, x0=[[1, 1], [0, 0]], y0=[1.0, -2.0], target=0)
     assert (result.nfev, result.status, result.fun) == (0, 1, -2.0)
 
@@ -261,7 +261,7 @@ def test_a_known_value_may_reach_the_target():
 def test_failed_evaluations_do_not_end_the_run(bad):
     calls = []
 
-    def sometimes(x):
+    def sometimes_fails(x):
         calls.append(x)
         if len(calls) % 3 == 0:
             if isinstance(bad, str) and bad == "raise":
@@ -269,11 +269,11 @@ def test_failed_evaluations_do_not_end_the_run(bad):
             return bad
         return bowl(x)
 
-    result = dale.minimize(sometimes, BOX, budget=12, seed=0)
+    result = dale.minimize(sometimes_fails, BOX, budget=12, seed=0)
     failed = [t for t in result.history if t.state is TrialState.FAILED]
     assert len(failed) == 4
-    said = "solver diverged" if isinstance(bad, str) and bad == "raise" else f"returned {bad!r}"
-    assert all(said in t.error for t in failed)
+    text = "solver diverged" if isinstance(bad, str) and bad == "raise" else f"returned {bad!r}"
+    assert all(text in t.error for t in failed)
     assert len(result.func_vals) == 8
 
 
@@ -284,7 +284,7 @@ def test_all_failed():
     assert "the last error: the objective returned nan" in result.message
 
 
-def test_what_the_machine_fails_is_evaluated_again():
+def test_a_transient_failure_is_retried():
     calls = []
 
     def flaky(x):
@@ -303,23 +303,23 @@ def test_what_the_machine_fails_is_evaluated_again():
     assert all("Retry: the node died" in t.error for t in failed)
 
 
-def test_a_machine_that_always_fails_ends_with_the_budget():
-    def dead(x):
+def test_transient_failures_without_end_spend_the_budget():
+    def always_fails(x):
         raise dale.Retry("no licence")
 
-    result = dale.minimize(dead, BOX, budget=4, seed=0)
+    result = dale.minimize(always_fails, BOX, budget=4, seed=0)
     assert (result.nfev, result.status, result.success) == (4, 3, False)
     assert str(result).startswith(
         "No evaluation has returned a finite value (the last error: dale.errors.Retry: no licen"
     )
 
 
-def test_a_typo_in_the_objective_is_told():
+def test_a_typo_in_the_objective_is_reported():
     result = dale.minimize(lambda x: undefined_name, BOX, budget=4, seed=0)  # noqa: F821
     assert "NameError: name 'undefined_name' is not defined" in str(result)
 
 
-def test_x0_is_evaluated_first_and_y0_is_believed():
+def test_x0_is_evaluated_first_and_y0_is_not_evaluated():
     result = dale.minimize(bowl, BOX, budget=6, seed=0, x0=[1, 1])
     assert result.x_iters[0].tolist() == [1, 1]
     assert result.nfev == 6
@@ -339,15 +339,15 @@ def test_x0_is_evaluated_first_and_y0_is_believed():
 
 
 def test_x0_may_be_a_file(tmp_path):
-    """With a column for the values they are known; without, the points are evaluated first."""
+    """With a column of values they are added; without, the points are evaluated first."""
     path = tmp_path / "earlier.csv"
     path.write_text("x0,x1,y\n1,1,4.5\n0,0,1.5\n-1,1,\n")
     known = dale.minimize(bowl, BOX, budget=3, seed=0, x0=path, y0="y")
     assert known.nfev == 3
     assert [t.value for t in known.history[:3]] == [4.5, 1.5, None]
-    begun = dale.minimize(bowl, BOX, budget=4, seed=0, x0=str(path))
-    assert begun.x_iters[:3].tolist() == [[1, 1], [0, 0], [-1, 1]]
-    assert begun.nfev == 4
+    evaluated = dale.minimize(bowl, BOX, budget=4, seed=0, x0=str(path))
+    assert evaluated.x_iters[:3].tolist() == [[1, 1], [0, 0], [-1, 1]]
+    assert evaluated.nfev == 4
 
 
 @pytest.mark.parametrize("x0", [["b", 2], [["b", 2]], [("b", 2.0)], np.array(["b", 2], dtype=object)])
@@ -358,28 +358,28 @@ def test_x0_may_begin_with_an_option(x0):
 
 
 def test_the_objective_cannot_change_the_history():
-    def rude(x):
+    def modifies_its_argument(x):
         value = bowl(x)
         x[:] = 99
         return value
 
-    result = dale.minimize(rude, BOX, budget=5, seed=0)
+    result = dale.minimize(modifies_its_argument, BOX, budget=5, seed=0)
     assert np.all(np.abs(result.x_iters) <= 2)
 
 
-def test_a_fresh_seed_is_told():
+def test_the_result_has_the_seed():
     one = dale.minimize(bowl, BOX, budget=5)
     two = dale.minimize(bowl, BOX, budget=5, seed=one.seed)
     assert one.x_iters.tolist() == two.x_iters.tolist()
 
 
-class Unspeakable:
+class WithoutRepr:
     def __repr__(self):
-        raise RuntimeError("no words")
+        raise RuntimeError("no repr")
 
 
-@pytest.mark.parametrize("value", ["x" * 10**6, [0.5] * 10**6, Unspeakable()], ids=["text", "list", "unspeakable"])
-def test_what_is_long_or_cannot_be_shown_fails_its_trial_in_few_words(value):
+@pytest.mark.parametrize("value", ["x" * 10**6, [0.5] * 10**6, WithoutRepr()], ids=["text", "list", "without repr"])
+def test_errors_about_long_or_unprintable_values_are_short(value):
     calls = []
 
     def fun(x):
@@ -394,17 +394,19 @@ def test_what_is_long_or_cannot_be_shown_fails_its_trial_in_few_words(value):
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], (1.0, 2.0, 3.0), np.ones(2), np.ones((1, 2)), {"loss": 1.0, "time": 2}])
 class TestSeveralObjectives:
-    WORDS = r"must be one real number, got .*; dale minimises one objective: .* weighted sum, or use Optuna or BoTorch"
+    MESSAGE = (
+        r"must be one real number, got .*; dale minimises one objective: .* weighted sum, or use Optuna or BoTorch"
+    )
 
-    def test_they_are_refused_at_the_first_evaluation(self, values):
-        """Also where values are known from elsewhere: nothing is lost."""
+    def test_the_first_evaluation_raises(self, values):
+        """With and without added values."""
         for known in ({}, {"x0": [[1, 1], [0, 0]], "y0": [4.5, 1.5]}):
             calls = []
-            with pytest.raises(TypeError, match=self.WORDS):
+            with pytest.raises(TypeError, match=self.MESSAGE):
                 dale.minimize(lambda x, calls=calls: calls.append(1) or values, BOX, budget=5, **known)
             assert len(calls) == 1
 
-    def test_later_the_trial_fails(self, values):
+    def test_a_later_evaluation_fails_its_trial(self, values):
         calls = []
 
         def fun(x):
@@ -415,17 +417,17 @@ class TestSeveralObjectives:
         assert result.history[2].error == f"the objective returned {values!r}"
         assert len(result.func_vals) == 4
 
-    def test_nor_can_they_be_told(self, values):
+    def test_tell_and_add_raise(self, values):
         optimizer = dale.Optimizer(BOX, seed=0)
         trial = optimizer.ask()
-        with pytest.raises(TypeError, match=self.WORDS):
+        with pytest.raises(TypeError, match=self.MESSAGE):
             optimizer.tell(trial, values)
-        with pytest.raises(TypeError, match=self.WORDS):
+        with pytest.raises(TypeError, match=self.MESSAGE):
             optimizer.add([0, 0], values)
         assert [t.state for t in optimizer.history] == [TrialState.PENDING]
 
 
-def test_progress_is_silent_unless_wanted(capsys):
+def test_progress_is_silent_unless_requested(capsys):
     dale.minimize(bowl, BOX, budget=4, seed=0)
     assert capsys.readouterr().err == ""
     dale.minimize(bowl, BOX, budget=4, seed=0, progress=True)

@@ -10,13 +10,13 @@ import dale
 from dale.history.reason import Source
 from dale.history.trial import TrialState
 from dale_bench.functions import get
+from evaluated_runs import BOX, bowl, evaluated, points
 from snapshots import proposal_after
-from told_runs import BOX, bowl, points, told
 
 
 def test_same_seed_same_run_another_seed_another_run():
-    assert points(told(12)) == points(told(12))
-    assert points(told(4, seed=0)) != points(told(4, seed=1))
+    assert points(evaluated(12)) == points(evaluated(12))
+    assert points(evaluated(4, seed=0)) != points(evaluated(4, seed=1))
 
 
 def test_same_seed_in_a_fresh_process_and_global_random_state_untouched():
@@ -30,28 +30,28 @@ def test_same_seed_in_a_fresh_process_and_global_random_state_untouched():
         "print([t.unit_x.tolist() for t in o.history])\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == str(points(told(12)))
+    assert out.strip() == str(points(evaluated(12)))
 
 
-def proposed_afresh(optimizer, trials):
-    """What its method proposes after these trials if it remembers nothing."""
+def proposed_without_cache(optimizer, trials):
+    """The proposal of its method after these trials, with an empty cache."""
     point, reason = proposal_after(optimizer.method, trials, optimizer.space.dimension, optimizer.seed)
     return optimizer.space.snap(point).tolist(), reason
 
 
 def test_a_proposal_is_a_function_of_the_history():
-    """Handed a part of the history, the method proposes bit for bit what the optimizer did then."""
-    one = told(15)
+    """From the first trials of the history, the method proposes the next one, bit for bit."""
+    one = evaluated(15)
     for cut in (0, 3, 7, 11, 14):
-        point, reason = proposed_afresh(one, one.history[:cut])
+        point, reason = proposed_without_cache(one, one.history[:cut])
         assert point == one.history[cut].unit_x.tolist()
         assert reason == one.history[cut].reason
 
 
 @pytest.mark.parametrize("method", [dale.methods.default, dale.methods.paper, dale.methods.ei, dale.methods.imgpo])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_remembered_does_not_show(method, seed):
-    """However trials are told, fail, are told after all, or come from elsewhere, between one ask and the next."""
+def test_the_cache_changes_no_proposal(method, seed):
+    """Values, failures, late values, retries and added data arrive in any order between proposals."""
     rng = np.random.default_rng(seed)
     optimizer, seen = dale.Optimizer(BOX, seed=seed, method=method()), set()
     while len(optimizer.history) < 24:
@@ -60,7 +60,7 @@ def test_what_is_remembered_does_not_show(method, seed):
         if what == "ask":
             while (trial := optimizer.ask()).reason.retry_of is not None:
                 pass
-            expected = proposed_afresh(optimizer, optimizer.history[:-1])
+            expected = proposed_without_cache(optimizer, optimizer.history[:-1])
             assert (trial.unit_x.tolist(), trial.reason) == expected
             seen.add(trial.reason.source)
         elif what == "add":
@@ -75,7 +75,7 @@ def test_what_is_remembered_does_not_show(method, seed):
     assert Source.LOCAL in seen or method not in (dale.methods.default, dale.methods.paper)
 
 
-def test_the_order_of_the_tells_does_not_show():
+def test_the_order_of_values_does_not_matter():
     def proposal(order):
         optimizer = dale.Optimizer(BOX, seed=2)
         trials = optimizer.ask(6)
@@ -86,20 +86,20 @@ def test_the_order_of_the_tells_does_not_show():
     assert proposal([0, 1, 2, 3, 4, 5]) == proposal([5, 2, 0, 4, 1, 3])
 
 
-@pytest.mark.parametrize("n_told", [0, 2, 3, 9])
-def test_eight_asks_without_a_tell_are_eight_different_points(n_told):
-    optimizer = told(n_told)
+@pytest.mark.parametrize("n_evaluated", [0, 2, 3, 9])
+def test_eight_asks_without_a_tell_are_eight_different_points(n_evaluated):
+    optimizer = evaluated(n_evaluated)
     trials = optimizer.ask(8)
     P = np.array([t.unit_x for t in trials])
     distance = np.linalg.norm(P[:, None] - P[None], axis=2) + np.eye(len(P))
     assert len(trials) == 8
     assert distance.min() > 1e-6
-    assert len({t.unit_x.tobytes() for t in optimizer.history}) == n_told + 8
+    assert len({t.unit_x.tobytes() for t in optimizer.history}) == n_evaluated + 8
     assert {t.state for t in trials} == {TrialState.PENDING}
 
 
 def test_points_are_within_the_bounds_and_read_only():
-    optimizer = told(8)
+    optimizer = evaluated(8)
     for t in optimizer.history:
         assert np.all(t.x >= [-5, 0])
         assert np.all(t.x <= [10, 15])
@@ -121,7 +121,7 @@ def test_named_parameters():
     assert pickle.loads(pickle.dumps(trial.params)) == trial.params
 
 
-def test_given_points_are_kept_to_the_last_bit():
+def test_points_of_the_user_are_kept_bit_for_bit():
     optimizer = dale.Optimizer(BOX, seed=0)
     for value in np.round(np.linspace(-4.9, 9.9, 50), 2):
         assert optimizer.add([value, 7.13], 1.0).x.tolist() == [value, 7.13]
@@ -139,7 +139,7 @@ def test_result_before_and_after():
     empty = optimizer.result()
     assert (empty.x, empty.fun, empty.success, empty.nfev) == (None, None, False, 0)
     assert optimizer.best is None
-    optimizer = told(15)
+    optimizer = evaluated(15)
     result = optimizer.result()
     assert result.fun == optimizer.best.value == min(result.func_vals)
     assert result.x_iters.shape == (15, 2)
@@ -164,7 +164,7 @@ def test_local_minima_in_the_users_units():
 
 
 def test_a_failed_trial_is_kept_and_its_neighbourhood_avoided():
-    optimizer = told(6)
+    optimizer = evaluated(6)
     trial = optimizer.ask()
     failed = optimizer.fail(trial, "diverged")
     assert (failed.state, failed.error, failed.value) == (TrialState.FAILED, "diverged", None)
@@ -173,16 +173,16 @@ def test_a_failed_trial_is_kept_and_its_neighbourhood_avoided():
         assert np.linalg.norm(new.unit_x - trial.unit_x) > 1e-3
         optimizer.tell(new, bowl(new.x))
     assert len(optimizer.history) == 12
-    optimizer.tell(trial, 3.0)  # it arrived after all
+    optimizer.tell(trial, 3.0)  # a late value
     assert optimizer.history[6].value == 3.0
 
 
-def test_a_failed_minimum_of_a_region_is_not_asked_again():
-    """The objective breaks down right where it is best: the search must go on around it."""
+def test_a_failed_minimum_of_a_region_is_not_proposed_again():
+    """The objective fails close to its minimum; the search continues around it."""
 
     def fragile(x):
         if np.linalg.norm(x - [0.37, 0.61]) < 1e-3:
-            raise RuntimeError("breaks down")
+            raise RuntimeError("failed")
         return float(np.sum((x - [0.37, 0.61]) ** 2))
 
     for seed in range(3):
@@ -193,8 +193,8 @@ def test_a_failed_minimum_of_a_region_is_not_asked_again():
         assert min(distances) > 1e-6
 
 
-def test_one_point_with_two_values_does_not_blow_up_the_model():
-    optimizer = told(8)
+def test_one_point_with_two_values_keeps_the_std_small():
+    optimizer = evaluated(8)
     before = optimizer.ask()
     again = optimizer.history[3]
     optimizer.add(again.x, again.value + 0.01)
@@ -203,14 +203,14 @@ def test_one_point_with_two_values_does_not_blow_up_the_model():
     assert sum(np.array_equal(t.x, again.x) for t in optimizer.history) == 2
 
 
-def test_a_failure_beside_a_value_does_not_count():
-    optimizer = told(8)
+def test_a_failure_at_an_observed_point_is_ignored():
+    optimizer = evaluated(8)
     trial = optimizer.ask(at=optimizer.history[2].x)
-    optimizer.fail(trial, "the machine's fault")
+    optimizer.fail(trial, "failed")
     assert optimizer.ask().reason.std < 100
 
 
-def test_one_huge_value_makes_nothing_converged():
+def test_one_huge_value_does_not_make_a_minimum_converged():
     optimizer = dale.Optimizer([(0, 1)] * 2, seed=4)
     for _ in range(30):
         trial = optimizer.ask()
@@ -230,7 +230,7 @@ def test_results_of_huge_values_have_no_warnings():
     np.testing.assert_allclose(minimum.hessian, 2e300 * np.eye(2), rtol=1e-6, atol=1e293)
 
 
-def test_all_failed_still_asks():
+def test_proposals_differ_when_all_evaluations_failed():
     optimizer = dale.Optimizer(BOX, seed=0)
     for _ in range(6):
         optimizer.fail(optimizer.ask(), "no")
@@ -239,57 +239,57 @@ def test_all_failed_still_asks():
 
 
 class TestBadInput:
-    """A clear error, and nothing changed."""
+    """A clear error, and no change of state."""
 
     @pytest.fixture
     def optimizer(self):
-        return told(4)
+        return evaluated(4)
 
-    def unchanged(self, optimizer):
+    def state(self, optimizer):
         return [(t.id, t.state, t.value, t.unit_x.tolist()) for t in optimizer.history]
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     def test_values_that_are_not_finite(self, optimizer, value):
         trial = optimizer.ask()
-        before = self.unchanged(optimizer)
+        before = self.state(optimizer)
         with pytest.raises(ValueError, match=r"must be finite, got .*fail"):
             optimizer.tell(trial, value)
         with pytest.raises(ValueError, match="must be finite"):
             optimizer.add([0, 1], value)
-        assert self.unchanged(optimizer) == before
+        assert self.state(optimizer) == before
 
     @pytest.mark.parametrize("value", [None, "1.0", 1j, [1.0, 2.0], np.array([1.0, 2.0]), True])
-    def test_values_that_are_no_number(self, optimizer, value):
+    def test_values_that_are_not_numbers(self, optimizer, value):
         trial = optimizer.ask()
-        before = self.unchanged(optimizer)
+        before = self.state(optimizer)
         with pytest.raises(TypeError, match="one real number, got"):
             optimizer.tell(trial, value)
-        assert self.unchanged(optimizer) == before
+        assert self.state(optimizer) == before
 
     def test_unknown_trials(self, optimizer):
-        before = self.unchanged(optimizer)
+        before = self.state(optimizer)
         with pytest.raises(ValueError, match="trial 99 is unknown here; this run has 4 trials"):
             optimizer.tell(99, 1.0)
         with pytest.raises(ValueError, match="unknown"):
             optimizer.tell(-1, 1.0)
         with pytest.raises(ValueError, match="unknown"):
-            optimizer.tell(told(1, seed=9).history[0], 1.0)
+            optimizer.tell(evaluated(1, seed=9).history[0], 1.0)
         with pytest.raises(TypeError, match="expected a Trial"):
             optimizer.tell("0", 1.0)
-        assert self.unchanged(optimizer) == before
+        assert self.state(optimizer) == before
 
     def test_telling_twice(self, optimizer):
         value = optimizer.history[0].value
-        before = self.unchanged(optimizer)
-        optimizer.tell(0, value)  # the same again is no change
+        before = self.state(optimizer)
+        optimizer.tell(0, value)  # the same value again changes nothing
         with pytest.raises(ValueError, match=r"trial 0 already has .*, got .*nothing was changed"):
             optimizer.tell(0, value + 1)
         with pytest.raises(ValueError, match="cannot fail"):
             optimizer.fail(0, "late")
-        assert self.unchanged(optimizer) == before
+        assert self.state(optimizer) == before
 
     def test_add_outside_the_box_or_of_a_wrong_shape(self, optimizer):
-        before = self.unchanged(optimizer)
+        before = self.state(optimizer)
         with pytest.raises(ValueError, match=r"coordinate 0 must be in \[-5.0, 10.0\], got 11.0"):
             optimizer.add([11, 3], 1.0)
         with pytest.raises(ValueError, match="expected 2 numbers"):
@@ -300,7 +300,7 @@ class TestBadInput:
             optimizer.add({"a": 1}, 1.0)
         with pytest.raises(TypeError, match="sequence of 2 numbers"):
             optimizer.add(3.0, 1.0)
-        assert self.unchanged(optimizer) == before
+        assert self.state(optimizer) == before
 
     def test_unknown_and_missing_names(self):
         optimizer = dale.Optimizer(dale.Space(a=(0, 1), b=(0, 1)))
@@ -311,7 +311,7 @@ class TestBadInput:
         assert optimizer.history == ()
 
     @pytest.mark.parametrize(("n", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), (True, TypeError)])
-    def test_ask_for_a_strange_number(self, optimizer, n, error):
+    def test_ask_for_an_invalid_number(self, optimizer, n, error):
         with pytest.raises(error, match="n must be a positive integer"):
             optimizer.ask(n)
 
@@ -328,7 +328,7 @@ class TestBadInput:
     "bounds",
     [[(1, 1 + 1e-12)] * 2, [(-1e12, 1e12)] * 2, [(-1.7e308, 1.7e308)] * 2, [(0, 5e-324)] * 2, [(0, 1)], [(0, 1)] * 20],
 )
-def test_strange_ranges(bounds):
+def test_extreme_ranges(bounds):
     optimizer = dale.Optimizer(bounds, seed=0)
     lower, upper = np.array(bounds, dtype=float).T
     for _ in range(12):
@@ -338,7 +338,7 @@ def test_strange_ranges(bounds):
 
 
 @pytest.mark.parametrize("values", ["constant", "step", "tiny", "huge", "spike"])
-def test_strange_values(values):
+def test_extreme_values(values):
     functions = {
         "constant": lambda u: 1.0,
         "step": lambda u: float(u[0] > 0.5),
@@ -355,7 +355,7 @@ def test_strange_values(values):
     assert len({tuple(p) for p in P}) == 20
 
 
-def test_a_minimum_where_a_local_model_has_converged_is_as_fine_as_the_values():
+def test_a_converged_local_model_gives_a_minimum_as_accurate_as_the_values():
     branin = get("branin")
     optimizer = dale.Optimizer(branin.bounds, seed=0)
     for _ in range(40):
@@ -370,7 +370,7 @@ def test_a_minimum_where_a_local_model_has_converged_is_as_fine_as_the_values():
 
 
 def test_several_threads_may_ask_and_tell_one_optimizer():
-    """No id twice, no proposal twice, nothing lost; switched as often as Python can."""
+    """No id twice, no proposal twice, no value lost; threads switch as often as possible."""
     optimizer = dale.Optimizer([(0, 1), (0, 1)], seed=0)
     interval = sys.getswitchinterval()
     errors = []

@@ -1,4 +1,4 @@
-"""The progress bar: silent where no one looks, and on standard error only where someone does."""
+"""The progress bar: shown on terminals and in notebooks, silent otherwise, and always on standard error."""
 
 import os
 import subprocess
@@ -15,14 +15,14 @@ QUICK = "dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=3, seed=0, progres
 
 
 def shown(capsys):
-    """What was written, one entry for each time that the bar was drawn; nothing may be on standard output."""
+    """The text of each time that the bar was drawn; standard output must be empty."""
     out, err = capsys.readouterr()
     assert out == ""
     return [text.rstrip() for text in err.split("\r") if text.strip()]
 
 
 def fresh(code):
-    """What a fresh interpreter, to which warnings are errors, writes to standard output and standard error."""
+    """Standard output and standard error of a new interpreter in which warnings are errors."""
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
@@ -34,7 +34,7 @@ def test_silent_when_not_shown(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_silent_when_nobody_looks(capsys):
+def test_silent_without_a_terminal(capsys):
     with Progress(3, None) as line:  # the standard error of pytest is no terminal
         assert not line.show
         line.write(1, "a note")
@@ -58,10 +58,10 @@ def test_the_bar(capsys):
     assert "4/4 [00:00<00:00, last]" in drawn[-1]
 
 
-def test_a_note_on_what_begins_is_shown_at_once(capsys):
+def test_a_note_without_progress_is_shown_at_once(capsys):
     with Progress(4, True) as line:
-        line.write(0, "begins")
-        assert "0/4 [00:00<?, begins]" in shown(capsys)[-1]
+        line.write(0, "starts")
+        assert "0/4 [00:00<?, starts]" in shown(capsys)[-1]
 
 
 def test_best_value_and_failures_of_a_run(capsys):
@@ -78,8 +78,8 @@ def test_best_value_and_failures_of_a_run(capsys):
     assert "2/2 [00:00<00:00, best 1.25]" in shown(capsys)[-1]
 
 
-def test_what_earlier_runs_have_done_is_not_in_the_estimate(capsys, monkeypatch):
-    """A run resumed at 50 of 100: one evaluation in 60 s leaves 49 of them, which are 49 minutes."""
+def test_the_estimate_ignores_earlier_runs(capsys, monkeypatch):
+    """A run resumed at 50 of 100: after one evaluation in 60 s, 49 minutes remain."""
     now = [0.0]
     monkeypatch.setattr("tqdm.std.time", lambda: now[0])
     with Progress(100, True, 50) as line:
@@ -89,19 +89,19 @@ def test_what_earlier_runs_have_done_is_not_in_the_estimate(capsys, monkeypatch)
         assert "51/100 [01:00<49:00" in shown(capsys)[-1]
 
 
-def test_a_resumed_run_tells_the_bar(tmp_path, monkeypatch, capsys):
+def test_a_resumed_run_starts_with_the_evaluations_made(tmp_path, monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(
         sys.modules["dale.minimize"], "Progress", lambda *arguments: seen.append(arguments) or Progress(*arguments)
     )
-    for budget in (3, 5, 4):  # the last has nothing to do
+    for budget in (3, 5, 4):  # the last budget is already spent
         dale.minimize(lambda x: x[0], [(0, 1)], budget=budget, seed=0, store=tmp_path / "run.db", progress=True)
     assert seen == [(3, True, 0), (5, True, 3), (4, True, 5)]
     assert "5/?" in shown(capsys)[-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
-def test_on_a_narrow_terminal_the_bar_is_shown_and_cut():
+def test_the_bar_fits_a_narrow_terminal():
     import pty
     import termios
 
@@ -150,8 +150,8 @@ def test_tqdm_is_imported_only_to_show_a_bar():
         assert out.strip() == imported
 
 
-def test_a_bar_brings_no_thread_and_no_semaphore():
-    """Either would make it unsafe to fork a process for an evaluation."""
+def test_a_bar_starts_no_thread_and_makes_no_semaphore():
+    """With either of them, forking a process for an evaluation would be unsafe."""
     show = "print(threading.active_count(), 'multiprocessing.synchronize' in sys.modules)"
     out, err = fresh(f"import sys, threading, dale; {QUICK.format(progress=True)}; {show}")
     assert out.split() == ["1", "False"]
@@ -159,7 +159,7 @@ def test_a_bar_brings_no_thread_and_no_semaphore():
 
 
 def test_a_notebook_without_widgets_has_the_text_bar():
-    """As in a kernel of Jupyter; no ipywidgets are to be had, of which tqdm would warn."""
+    """As in a Jupyter kernel without ipywidgets, about which tqdm would warn."""
     notebook = """
 import sys
 from types import ModuleType, SimpleNamespace

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dale
-from told_runs import points
+from evaluated_runs import points
 
 
 class TestSpacesOfAnyKind:

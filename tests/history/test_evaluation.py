@@ -1,4 +1,4 @@
-"""Noise and constraints are told with the value."""
+"""Evaluations: values, their noise and their outcome constraints."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import dale
 
 
 class Tensor:
-    """A scalar as torch has it: with a length that it does not tell."""
+    """A scalar like those of torch, whose ``len`` raises."""
 
     ndim = 0
 
@@ -30,15 +30,15 @@ def test_a_scalar_of_another_library_is_a_number():
         optimizer.tell(optimizer.ask(), np.ma.masked)
 
 
-class TestNoiseAndConstraintsAreTold:
-    def test_they_are_kept_with_the_value(self):
+class TestNoiseAndConstraints:
+    def test_they_are_stored_with_the_value(self):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
-        told = optimizer.tell(optimizer.ask(), 1.0, noise=np.float32(0.5), constraints=np.array([-1, 2]))
-        assert (told.noise, told.constraints, told.feasible) == (0.5, (-1.0, 2.0), False)
+        evaluated = optimizer.tell(optimizer.ask(), 1.0, noise=np.float32(0.5), constraints=np.array([-1, 2]))
+        assert (evaluated.noise, evaluated.constraints, evaluated.feasible) == (0.5, (-1.0, 2.0), False)
         added = optimizer.add([0.5], 2.0, noise=0, constraints=[0, -3])
         assert (added.noise, added.constraints, added.feasible) == (0.0, (0.0, -3.0), True)
 
-    def test_telling_the_same_again_changes_nothing_and_anything_else_is_refused(self):
+    def test_the_same_evaluation_again_changes_nothing_and_another_raises(self):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
         trial = optimizer.tell(optimizer.ask(), 1.0, noise=0.5, constraints=[1])
         assert optimizer.tell(trial, 1.0, noise=0.5, constraints=1.0) is trial
@@ -47,7 +47,7 @@ class TestNoiseAndConstraintsAreTold:
                 optimizer.tell(trial, 1.0, **other)
 
     @pytest.mark.parametrize("noise", [-1, np.nan, np.inf, True, "0.1", [0.1]])
-    def test_what_is_no_noise_is_refused(self, noise):
+    def test_invalid_noise_raises(self, noise):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
         trial = optimizer.ask()
         with pytest.raises((TypeError, ValueError), match="noise must be"):
@@ -57,14 +57,14 @@ class TestNoiseAndConstraintsAreTold:
             dale.Optimizer([(0, 1)], noise=noise)
 
     @pytest.mark.parametrize("constraints", [np.nan, [1, np.inf], "ab", ["a"], [[1, 2]], [True], {"a": 1}])
-    def test_what_are_no_constraints_is_refused(self, constraints):
+    def test_invalid_constraints_raise(self, constraints):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
         trial = optimizer.ask()
         with pytest.raises(ValueError, match="constraints must be finite numbers"):
             optimizer.tell(trial, 1.0, constraints=constraints)
         assert optimizer.history[0].value is None
 
-    def test_as_many_constraints_each_time(self):
+    def test_another_number_of_constraints_raises(self):
         optimizer = dale.Optimizer([(0, 1)], seed=0)
         optimizer.tell(optimizer.ask(), 1.0, constraints=[1, 2])
         with pytest.raises(ValueError, match=r"expected 2 constraints, as trial 0 has, got \[1.0\]"):
@@ -77,7 +77,7 @@ class TestNoiseAndConstraintsAreTold:
         result = dale.minimize(lambda x: dale.Evaluation(x[0], noise=0.1, constraints=[x[0] - 2]), [(0, 1)], budget=2)
         assert all(t.noise == 0.1 and t.constraints == (t.value - 2,) for t in result.history)
 
-    def test_an_evaluation_that_is_none_fails(self):
+    def test_an_invalid_evaluation_fails_the_trial(self):
         result = dale.minimize(lambda x: dale.Evaluation(x[0], constraints=[np.nan]), [(0, 1)], budget=2)
         assert result.status == 3
         assert "constraints=[nan]" in result.history[0].error

@@ -1,4 +1,4 @@
-"""The history that the methods see: whatever is asked, told and failed, it is what a loop over all trials gives."""
+"""The history of a run, compared with loops over all trials after any sequence of events."""
 
 import dataclasses
 
@@ -19,12 +19,12 @@ GIVEN = (Source.ADDED, Source.USER)
 
 
 def naive(trials, d):
-    """Each field by a loop over all trials."""
+    """Each field, computed by a loop over all trials."""
     done = [t for t in trials if t.state is not TrialState.PENDING and not t.retry]
-    said = [t for t in trials if t.reason.length_scale is not None]
-    last = said[-1].reason.length_scale if said else None
+    with_scale = [t for t in trials if t.reason.length_scale is not None]
+    last = with_scale[-1].reason.length_scale if with_scale else None
     k = max((len(t.constraints) for t in trials), default=0)
-    row = [t.id for i, t in enumerate(said) if all(u.reason.length_scale == last for u in said[i:])]
+    since = [t.id for i, t in enumerate(with_scale) if all(u.reason.length_scale == last for u in with_scale[i:])]
     return {
         "X": np.array([t.unit_x for t in done]).reshape(-1, d),
         "y": np.array([np.nan if t.value is None else t.value for t in done]),
@@ -36,12 +36,12 @@ def naive(trials, d):
         "n_asked": sum(t.reason.source not in GIVEN and not t.retry for t in trials),
         "n_user": sum(t.reason.source in GIVEN and not t.retry for t in trials),
         "length_scale": last,
-        "length_scale_since": row[0] if row else 0,
+        "length_scale_since": since[0] if since else 0,
     }
 
 
 def assert_same(history, trials, d):
-    """A history is what the loops give."""
+    """The fields of a history are those of the loops."""
     assert len(history.trials) == len(trials)
     assert all(a is b for a, b in zip(history.trials, trials, strict=True))
     for name, expected in naive(trials, d).items():
@@ -70,8 +70,8 @@ events = st.lists(
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(events=events, d=st.integers(1, 3), n_constraints=st.integers(0, 2))
-def test_a_history_is_a_loop_over_all_trials(events, d, n_constraints):
-    """At every moment; and all at once is the same as one by one."""
+def test_a_history_agrees_with_loops_over_all_trials(events, d, n_constraints):
+    """After each event; adding all trials at once gives the same as one by one."""
     history, trials = History.empty(d), []
     for what, *details in events:
         if what == "ask":
@@ -79,24 +79,24 @@ def test_a_history_is_a_loop_over_all_trials(events, d, n_constraints):
             history = history.with_trials(trials[-1:])
         elif trials:
             i = details[0] % len(trials)
-            told = {"state": TrialState.FAILED}
+            outcome = {"state": TrialState.FAILED}
             if what == "tell":
                 value, noise = details[-1], details[1]
-                told = {
+                outcome = {
                     "state": TrialState.COMPLETE,
                     "value": value,
                     "noise": noise,
                     "constraints": (value - 1,) * n_constraints,
                 }
             if trials[i].state is not TrialState.COMPLETE:
-                trials[i] = dataclasses.replace(trials[i], **told)
+                trials[i] = dataclasses.replace(trials[i], **outcome)
                 history = history.with_trials([trials[i]])
         assert_same(history, trials, d)
     assert_same(History.of(trials, d), trials, d)
 
 
-def test_a_history_stays_as_it_was():
-    """A later change does not show in it."""
+def test_a_history_is_immutable():
+    """A later history does not change an earlier one."""
     trials = [trial(i, 2) for i in range(5)]
     before = History.of([*trials[:2], dataclasses.replace(trials[2], state=TrialState.FAILED)], 2)
     seen = before.trials
@@ -110,7 +110,7 @@ def test_a_history_stays_as_it_was():
 
 
 def test_pending_trials_share_the_observations():
-    """So that a batch of asks analyses the values once; any outcome makes new ones."""
+    """So a batch of proposals analyses the values once. An outcome makes new observations."""
     done = dataclasses.replace(trial(0, 2), state=TrialState.COMPLETE, value=1.0)
     history = History.of([done], 2)
     asked = history.with_trials([trial(1, 2)]).with_trials([trial(2, 2)])
@@ -157,19 +157,19 @@ def test_a_point_that_is_not_allowed_is_never_feasible():
     assert observations.best.row == 1
 
 
-class Onlooker(UserMethod):
-    """A method that keeps the histories that it is shown."""
+class RecordingMethod(UserMethod):
+    """A method that keeps the histories that it is given."""
 
-    name, revision = "onlooker", 1
+    name, revision = "recording", 1
 
     def changed_settings(self):
         return {}
 
     def __init__(self):
-        self.shown = []
+        self.histories = []
 
     def propose(self, snapshot, rng):
-        self.shown.append(snapshot.history)
+        self.histories.append(snapshot.history)
         k = len(snapshot.history.trials)
         return Proposal(np.random.default_rng(k).random(2), Reason(Source.GLOBAL, length_scale=SCALES[k % 5 % 3]))
 
@@ -180,44 +180,44 @@ class Onlooker(UserMethod):
         st.tuples(st.sampled_from(["ask", "ask", "at", "add", "tell", "tell", "fail"]), st.integers(0, 50)), max_size=40
     )
 )
-def test_what_an_optimizer_shows_its_method(events):
-    method = Onlooker()
+def test_an_optimizer_gives_its_method_the_current_history(events):
+    method = RecordingMethod()
     optimizer = dale.Optimizer([(-1, 3), (0, 2)], seed=0, method=method)
     for what, number in events:
         trials = optimizer.history
-        somewhere = np.random.default_rng([7, len(trials)]).uniform([-1, 0], [3, 2])
+        point = np.random.default_rng([7, len(trials)]).uniform([-1, 0], [3, 2])
         if what == "ask":
             optimizer.ask()
-            assert_same(method.shown[-1], trials, 2)
+            assert_same(method.histories[-1], trials, 2)
         elif what == "at":
-            optimizer.ask(at=somewhere)
+            optimizer.ask(at=point)
         elif what == "add":
-            optimizer.add(somewhere, float(number))
+            optimizer.add(point, float(number))
         elif trials and trials[number % len(trials)].state is not TrialState.COMPLETE:
             getattr(optimizer, what)(trials[number % len(trials)], "no" if what == "fail" else float(number))
     assert all(t.id == i for i, t in enumerate(optimizer.history))
 
 
 @pytest.mark.parametrize("what", ["tell", "fail", "add"])
-def test_what_is_refused_is_not_written(what):
-    method = Onlooker()
+def test_an_invalid_report_changes_nothing(what):
+    method = RecordingMethod()
     optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=method)
     first = optimizer.tell(optimizer.ask(), 1.0)
     optimizer.ask()
-    refused = {
+    invalid = {
         "tell": lambda: optimizer.tell(first, 2.0),
         "fail": lambda: optimizer.fail(first, "late"),
         "add": lambda: optimizer.add([0.5, 1.5], 1.0),
     }
     with pytest.raises(ValueError, match=r"nothing was changed|must be in"):
-        refused[what]()
+        invalid[what]()
     before = optimizer.history
     optimizer.ask()
-    assert_same(method.shown[-1], before, 2)
+    assert_same(method.histories[-1], before, 2)
     assert len(before) == 2
 
 
-def test_values_without_noise_have_the_default_one():
+def test_values_without_noise_get_the_default():
     history = History.empty(1, noise=0.25)
     for t, noise in zip([trial(i, 1) for i in range(2)], (None, 3.0), strict=True):
         done = dataclasses.replace(t, state=TrialState.COMPLETE, value=1.0, noise=noise)

@@ -1,4 +1,4 @@
-"""The minima that the data show: Branin's three, with their sharpness, and none where there is none."""
+"""Local minima from the data: the three of Branin with their Hessians, and none where there is none."""
 
 import math
 
@@ -31,11 +31,11 @@ def numeric_hessian(f, x, h=1e-3):
 
 
 def samples(rng, width, exact):
-    """Points of the cube: some anywhere, twelve around each minimum, and if ``exact`` the minima themselves."""
+    """Random points of the cube, twelve around each minimum, and if ``exact`` the minima themselves."""
     corner, side = np.array(BOX)[:, 0], np.ptp(BOX, axis=1)
-    tops = (MINIMISERS - corner) / side
-    X = np.vstack([rng.random((30, 2)), *(t + width * rng.uniform(-1, 1, (12, 2)) for t in tops)])
-    return np.vstack([X, tops]) if exact else X
+    minima = (MINIMISERS - corner) / side
+    X = np.vstack([rng.random((30, 2)), *(t + width * rng.uniform(-1, 1, (12, 2)) for t in minima)])
+    return np.vstack([X, minima]) if exact else X
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,9 +47,9 @@ def test_finds_the_three_minima_of_branin(seed, exact):
     minima = minima_in_cube(X, y)
     three = [m for m in minima if m.fit.minimum < 1.0]
     assert len(three) == 3
-    places = np.array([space.decode(m.fit.minimiser) for m in three])
-    order = np.argsort(places[:, 0])
-    np.testing.assert_allclose(places[order], MINIMISERS, atol=5e-3)
+    points = np.array([space.decode(m.fit.minimiser) for m in three])
+    order = np.argsort(points[:, 0])
+    np.testing.assert_allclose(points[order], MINIMISERS, atol=5e-3)
     for m, x in zip([three[i] for i in order], MINIMISERS, strict=True):
         assert m.fit.minimum == pytest.approx(LOWEST, abs=1e-3)
         hessian = space.hessian(space.decode(m.fit.minimiser), m.fit.hessian)  # in the units of BOX
@@ -58,7 +58,7 @@ def test_finds_the_three_minima_of_branin(seed, exact):
         assert m.n_points >= 8
 
 
-def test_converged_where_nothing_is_left_to_gain():
+def test_converged_if_the_minimum_was_evaluated():
     space = Space.from_pairs(BOX)
     rng = np.random.default_rng(0)
     for exact, width in ((False, 1e-3), (True, 1e-4)):
@@ -98,11 +98,11 @@ def test_an_exact_quadratic(d):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda X: X[:, 0] + X[:, 1],  # a gradient
-        lambda X: -np.sum((X - 0.5) ** 2, axis=1),  # a hill
+        lambda X: X[:, 0] + X[:, 1],  # linear
+        lambda X: -np.sum((X - 0.5) ** 2, axis=1),  # a maximum
         lambda X: (X[:, 0] - 0.5) ** 2 - (X[:, 1] - 0.5) ** 2,  # a saddle
-        lambda X: np.zeros(len(X)),  # a plain
-        lambda X: np.sum((X + 0.3) ** 2, axis=1),  # the valley is beyond the box
+        lambda X: np.zeros(len(X)),  # constant
+        lambda X: np.sum((X + 0.3) ** 2, axis=1),  # the minimum is outside the cube
     ],
 )
 def test_no_minimum_inside(f):
@@ -110,12 +110,12 @@ def test_no_minimum_inside(f):
     assert minima_in_cube(X, f(X)) == ()
 
 
-def test_noise_is_not_believed():
-    believed = 0
+def test_noise_has_no_minima():
+    found = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        believed += len(minima_in_cube(rng.random((40, 2)), rng.normal(size=40))) > 0
-    assert believed <= 2, believed
+        found += len(minima_in_cube(rng.random((40, 2)), rng.normal(size=40))) > 0
+    assert found <= 2, found
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
@@ -124,6 +124,6 @@ def test_too_few_points(n):
     assert minima_in_cube(X, np.sum((X - 0.5) ** 2, axis=1)) == ()
 
 
-def test_points_in_one_place():
+def test_coinciding_points():
     X = np.vstack([np.full((20, 2), 0.5), np.random.default_rng(0).random((3, 2))])
     assert minima_in_cube(X, np.arange(23.0)) == ()

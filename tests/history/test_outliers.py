@@ -126,7 +126,7 @@ class TestRemoveOutliers:
         assert seen(X, y).inliers.has_value.tolist() == [False] * 10 + [True] * 11
 
     def test_a_low_outlier_is_the_best(self):
-        """It cannot be told from a very good point."""
+        """It cannot be distinguished from a very good point."""
         X = np.random.default_rng(0).random((20, 2))
         y = np.array([bowl(x) for x in X])
         y[7] = -1e12

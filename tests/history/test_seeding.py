@@ -1,4 +1,4 @@
-"""Seeds: the generator of ask k is a function of (seed, k), and of nothing else."""
+"""Seeds: the generator of proposal k is a function of (seed, k) alone."""
 
 import subprocess
 import sys
@@ -14,18 +14,18 @@ def test_same_seed_same_numbers():
         np.testing.assert_array_equal(generator(seed, k).random(5), generator(seed, k).random(5))
 
 
-def test_different_asks_and_seeds_differ():
+def test_generators_differ_between_proposals_and_seeds():
     draws = {tuple(generator(seed, k).random(3)) for seed in range(20) for k in range(50)}
     assert len(draws) == 1000
 
 
-def test_the_order_of_the_asks_does_not_matter():
+def test_the_order_of_the_proposals_does_not_matter():
     forward = [generator(3, k).random() for k in range(10)]
     backward = [generator(3, k).random() for k in reversed(range(10))]
     assert forward == backward[::-1]
 
 
-def test_the_global_generator_is_left_alone():
+def test_the_global_random_state_does_not_change():
     np.random.seed(5)  # noqa: NPY002
     expected = np.random.random(3)  # noqa: NPY002
     np.random.seed(5)  # noqa: NPY002
@@ -46,19 +46,19 @@ def test_seeds(seed):
     assert type(check_seed(seed)) is int
 
 
-def test_no_seed_is_a_fresh_one():
+def test_none_gives_a_random_seed():
     seeds = {check_seed(None) for _ in range(10)}
     assert len(seeds) > 1
     assert all(seed >= 0 for seed in seeds)
 
 
 @pytest.mark.parametrize("seed", [1.0, "1", True, [1], np.float64(2), 1j])
-def test_no_integer_is_refused(seed):
+def test_a_seed_that_is_not_an_integer_raises(seed):
     with pytest.raises(TypeError, match=r"seed must be a non-negative integer or None, got "):
         check_seed(seed)
 
 
 @pytest.mark.parametrize("seed", [-1, -(2**70)])
-def test_a_negative_seed_is_refused(seed):
+def test_a_negative_seed_raises(seed):
     with pytest.raises(ValueError, match=rf"seed must be a non-negative integer or None, got {seed}"):
         check_seed(seed)

@@ -1,4 +1,4 @@
-"""Each analysis of the history is made once for each state of it, and only when it is read."""
+"""Each analysis is made at most once for each state of the history, and only when it is read."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ BRANIN = get("branin")
 
 
 class Counted:
-    """A function that counts its calls for each state of the values that it is given."""
+    """A function that counts its calls for each state of the values."""
 
     def __init__(self, function, values):
         self.function, self.values, self.calls = function, values, Counter()
@@ -52,7 +52,7 @@ def test_once_for_each_state_in_a_run_with_callback_and_target(analyses, details
         calls = analyses[name].calls
         assert max(calls.values()) == 1, name
         assert 50 < len(calls) <= 61, name  # one for each number of values
-    assert not analyses["minima"].calls  # nobody has read them
+    assert not analyses["minima"].calls  # they were not read
 
 
 def test_local_minima_are_computed_when_they_are_read(analyses):
@@ -66,7 +66,7 @@ def test_local_minima_are_computed_when_they_are_read(analyses):
     assert sum(analyses["minima"].calls.values()) == 1
 
 
-def test_a_batch_of_asks_shares_the_analysis(analyses):
+def test_a_batch_shares_the_analysis(analyses):
     optimizer = dale.Optimizer(BRANIN.bounds, seed=0)
     for _ in range(10):
         trial = optimizer.ask()
@@ -90,10 +90,10 @@ def test_the_incumbent_of_a_noisy_run_is_found_once():
     assert optimizer.snapshot.history.observations is snapshot.history.observations
 
 
-def test_the_proposal_that_convergence_looked_at_is_the_one_that_is_asked():
+def test_the_convergence_check_and_the_next_ask_share_a_proposal():
     proposals = []
 
-    class Watched:
+    class RecordingMethod:
         def __init__(self, method):
             self.method = method
 
@@ -104,7 +104,7 @@ def test_the_proposal_that_convergence_looked_at_is_the_one_that_is_asked():
             proposals.append(snapshot)
             return self.method.propose(snapshot, rng)
 
-    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=Watched(dale.methods.default()))
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=RecordingMethod(dale.methods.default()))
     for _ in range(25):
         trial = optimizer.ask()
         optimizer.tell(trial, float(np.sum((trial.x - 0.3) ** 2)))
@@ -115,7 +115,7 @@ def test_the_proposal_that_convergence_looked_at_is_the_one_that_is_asked():
 
 
 def test_a_disallowed_added_point_is_not_the_best_of_an_opened_run(tmp_path):
-    """Input constraints are code, which no file holds; each trial says whether they allow it."""
+    """The store does not hold input constraints, which are code; each trial records whether it is allowed."""
     rng = np.random.default_rng(0)
     with dale.Optimizer(
         [(0, 1)] * 2, seed=0, noise=0.1, constraints=lambda x: x[0] >= 0.5, store=tmp_path / "run.db"
@@ -132,7 +132,7 @@ def test_a_disallowed_added_point_is_not_the_best_of_an_opened_run(tmp_path):
     assert opened.result().x.tolist() == best.x.tolist()
 
 
-def test_a_failing_batch_leaves_nothing_pending():
+def test_a_failing_batch_leaves_no_pending_trials():
     class Fails:
         name, revision, capabilities = "fails", 1, dale.methods.default().capabilities
 

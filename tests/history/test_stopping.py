@@ -17,7 +17,7 @@ def bowl(x):
 
 @dataclass(frozen=True)
 class MaxFailures:
-    """A rule of a user's own: stop after some failed evaluations."""
+    """A custom rule: stop after n failed evaluations."""
 
     n: int
     immediate: ClassVar[bool] = False
@@ -43,13 +43,13 @@ def test_budget_and_time():
     assert Target(None).check(None, NOW) is None
 
 
-@pytest.mark.parametrize(("rule", "wrong"), [(Budget, 0), (TimeLimit, -1.0), (Target, float("nan"))])
-def test_wrong_arguments(rule, wrong):
+@pytest.mark.parametrize(("rule", "invalid"), [(Budget, 0), (TimeLimit, -1.0), (Target, float("nan"))])
+def test_invalid_arguments(rule, invalid):
     with pytest.raises(ValueError, match="got"):
-        rule(wrong)
+        rule(invalid)
 
 
-def test_a_rule_of_the_users_own_ends_a_run():
+def test_a_custom_rule_ends_a_run():
     def fails_often(x):
         if x[0] > 0:
             raise RuntimeError("no")
@@ -61,7 +61,7 @@ def test_a_rule_of_the_users_own_ends_a_run():
     assert result.nfev < 40
 
 
-def test_several_rules_and_what_is_no_rule():
+def test_several_rules_and_invalid_rules():
     rules: list[StoppingRule] = [MaxFailures(3), Budget(4)]
     assert dale.minimize(bowl, [(-1, 1)] * 2, budget=40, seed=0, stopping=rules).nfev == 4
     with pytest.raises(TypeError, match=r"stopping: expected rules with check\(snapshot, clock\) and immediate, got 5"):

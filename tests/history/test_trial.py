@@ -36,7 +36,7 @@ def test_frozen_arrays():
         copy[0] = 9
 
 
-def test_a_trial_begins_as_pending():
+def test_a_new_trial_is_pending():
     assert trial().state is TrialState.PENDING
     assert trial().value is None
 
@@ -54,16 +54,16 @@ def test_a_trial_begins_as_pending():
         (Reason(Source.LOCAL, region=2, mean=-1.0, std=0.0), ["quadratic region 2", "-1"]),
     ],
 )
-def test_a_reason_in_words(reason, words):
+def test_a_reason_as_text(reason, words):
     for word in words:
         assert word in str(reason)
 
 
-def test_a_reason_that_did_not_cool_does_not_say_so():
+def test_a_reason_without_cooling():
     assert "cooled" not in str(Reason(Source.GLOBAL, length_scale=0.25))
 
 
-def test_points_as_a_person_writes_them():
+def test_points_as_text():
     assert format_point(np.array([1.5, -0.25])) == "(1.5, -0.25)"
     assert format_point({"lr": 0.001, "depth": 3, "kind": "a"}) == "lr=0.001, depth=3, kind=a"
 
@@ -92,22 +92,22 @@ def result(**changes):
     return Result(**(fields | changes))
 
 
-def test_a_result_is_scipy_s():
+def test_a_result_is_an_optimize_result():
     assert isinstance(result(), OptimizeResult)
     assert result()["fun"] == result().fun == -1.0
 
 
-def test_a_result_in_words():
+def test_a_result_as_text():
     text = str(result())
     for word in ("The budget is spent after 7 evaluations", "best value  -1", "best point  (0.1)", "converged"):
         assert word in text
     assert text in repr(result())
 
 
-def test_a_result_without_a_value_in_words():
+def test_a_result_without_a_value_as_text():
     assert "best" not in str(result(x=None, fun=None, params=None, local_minima=()))
 
 
-def test_a_result_says_how_noisy_values_are():
+def test_a_result_states_the_noise():
     assert "best value  -1 (values have noise of 0.25)" in str(result(noise=0.25))
     assert "noise" not in str(result())

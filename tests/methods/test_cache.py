@@ -1,4 +1,4 @@
-"""Cache: one thing of each kind, and its own for each run."""
+"""Cache: one object of each class, and one cache for each run."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ class Notes:
 
 
 class OtherNotes(Notes):
-    """Another kind, though it is one of the first."""
+    """A subclass has an object of its own."""
 
 
-def test_one_of_each_kind():
+def test_one_object_of_each_class():
     cache = Cache()
     notes = cache.of(Notes)
     notes.lines.append("first")
@@ -31,14 +31,14 @@ def test_one_of_each_kind():
     assert isinstance(cache.of(RegionReplay), RegionReplay)
 
 
-def test_memories_are_apart():
+def test_caches_are_independent():
     assert Cache().of(Notes) is not Cache().of(Notes)
 
 
-class Onlooker(UserMethod):
-    """A method that notes how many trials it was shown, and shows us its notes."""
+class RecordingMethod(UserMethod):
+    """A method that records the number of trials of each snapshot in the cache."""
 
-    name, revision = "onlooker", 1
+    name, revision = "recording", 1
 
     def changed_settings(self):
         return {}
@@ -53,9 +53,9 @@ class Onlooker(UserMethod):
         return Proposal(np.full(2, 0.1 * n), Reason(Source.GLOBAL))
 
 
-def test_each_run_has_a_memory_of_its_own_and_keeps_it():
-    """Even if two runs share a method: a method is settings."""
-    method = Onlooker()
+def test_each_run_has_a_cache_of_its_own():
+    """Even if two runs share a method, which holds only settings."""
+    method = RecordingMethod()
     one, two = (dale.Optimizer([(0, 1)] * 2, seed=0, method=method) for _ in range(2))
     for optimizer in (one, two, one):
         optimizer.ask()

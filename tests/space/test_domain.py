@@ -1,4 +1,4 @@
-"""Spaces of which the objective sees some points only: the models propose what it sees."""
+"""Spaces with discrete or conditional parameters: both sides propose points that snapping does not change."""
 
 import numpy as np
 import pytest
@@ -29,47 +29,48 @@ def run(space, fun, n, seed=0):
 
 
 def sides(optimizer):
+    """The local and the global search at the current state."""
     method, snapshot, rng = optimizer.method, optimizer.snapshot, np.random.default_rng(0)
     observations, regions = snapshot.history.observations, TrustRegionSet.replay(optimizer.history)
     local = LocalSearch(snapshot, observations, method.trust_region, method.taylor, rng)
     return local, GlobalSearch(method.global_model, snapshot, observations, regions, rng, local.incumbent)
 
 
-def test_a_continuous_space_needs_no_rounding():
+def test_a_space_of_floats_is_continuous():
     assert run([(0, 1)], lambda x: x[0], 1).snapshot.domain.is_continuous
     assert not run(SPACE, mixed, 1).snapshot.domain.is_continuous
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_global_side_starts_from_and_ends_at_what_is_seen(seed):
+def test_the_global_search_starts_and_ends_at_snapped_points(seed):
     optimizer = run(SPACE, mixed, 12, seed)
-    _, landscape = sides(optimizer)
-    starts = landscape.starts
+    _, global_ = sides(optimizer)
+    starts = global_.starts
     np.testing.assert_array_equal(SPACE.snap_all(starts), starts)
     assert len(np.unique(starts, axis=0)) == len(starts)
-    found = landscape.search(landscape.posterior(0.35))
-    held = ~SPACE.continuous
-    np.testing.assert_array_equal(SPACE.snap(found.x)[held], found.x[held])
+    found = global_.search(global_.posterior(0.35))
+    discrete = ~SPACE.continuous
+    np.testing.assert_array_equal(SPACE.snap(found.x)[discrete], found.x[discrete])
 
 
-def test_every_whole_number_and_every_option_is_tried_at_the_best_observation():
+def test_every_integer_and_every_option_is_tried_at_the_incumbent():
     optimizer = run(SPACE, mixed, 12)
-    _, landscape = sides(optimizer)
+    _, global_ = sides(optimizer)
     best = dict(optimizer.best.params)
-    starts = {landscape.starts[i].tobytes() for i in range(len(landscape.starts))}
+    starts = {global_.starts[i].tobytes() for i in range(len(global_.starts))}
     for changes in [{"n": n} for n in range(11)] + [{"c": c} for c in "uvw"]:
         assert SPACE.encode({**best, **changes}).tobytes() in starts
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_step_keeps_the_option_and_is_judged_where_the_objective_sees_it(seed):
+def test_a_step_keeps_the_option_and_ends_at_a_snapped_point(seed):
     optimizer = run(SPACE, mixed, 16, seed)
-    valleys, landscape = sides(optimizer)
-    i = valleys.best
-    step = valleys._step(i, valleys.region_of(i, landscape.regions), 0.0)
+    local, global_ = sides(optimizer)
+    i = local.best
+    step = local._step(i, local.region_of(i, global_.regions), 0.0)
     np.testing.assert_array_equal(SPACE.snap(step.point), step.point)
-    assert SPACE.decode(step.point)["c"] == SPACE.decode(valleys.X[i])["c"]
-    np.testing.assert_allclose(step.z, (step.point - valleys.X[i]) / step.model.radius, rtol=0, atol=1e-12)
+    assert SPACE.decode(step.point)["c"] == SPACE.decode(local.X[i])["c"]
+    np.testing.assert_allclose(step.z, (step.point - local.X[i]) / step.model.radius, rtol=0, atol=1e-12)
     mean, std = step.model.predict(step.z[None, :])
     assert (step.mean, step.std) == (mean[0], std[0])
 
@@ -90,8 +91,8 @@ class TestConditional:
         return rest + (p["d"] - 0.6) ** 2 + (p["a"] == "all") - 0.1 * p["e"]
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_neither_side_moves_what_is_inactive(self, seed):
-        """The point that was judged is the point that is asked."""
+    def test_neither_side_moves_inactive_coordinates(self, seed):
+        """Snapping changes a proposal only by the resolution of points."""
         optimizer = run(self.SPACE, self.fun, 0, seed)
         sources = set()
         while len(optimizer.history) < 30:
@@ -103,7 +104,7 @@ class TestConditional:
             optimizer.tell(trial, self.fun(trial.params))
         assert {Source.GLOBAL, Source.LOCAL} <= sources
 
-    def test_a_local_step_leaves_what_others_depend_on(self):
+    def test_a_local_step_keeps_parameters_that_others_depend_on(self):
         history = run(self.SPACE, self.fun, 40).history
         steps = [(t.params, history[t.reason.step.center].params) for t in history if t.reason.step is not None]
         assert len(steps) > 5
@@ -112,7 +113,7 @@ class TestConditional:
             assert set(params) == set(center)
 
 
-def test_without_an_order_there_are_no_local_steps():
+def test_without_ordered_parameters_there_are_no_local_steps():
     space = dale.Space(a=dale.Choice(list("abcd")), b=dale.Choice(list("abcd")))
     optimizer = run(space, lambda p: (p["a"] != "c") + 2 * (p["b"] != "d"), 14)
     assert Source.LOCAL not in {t.reason.source for t in optimizer.history}
@@ -120,7 +121,7 @@ def test_without_an_order_there_are_no_local_steps():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_quadratic_of_whole_numbers_is_solved_to_the_point(seed):
+def test_a_quadratic_of_integers_is_solved_exactly(seed):
     """21^4 points; the axes of the quadratic are not those of the space."""
     R = np.linalg.qr(np.random.default_rng(5).normal(size=(4, 4)))[0]
     best = np.array([3, 17, 8, 12])
@@ -134,13 +135,13 @@ def test_a_quadratic_of_whole_numbers_is_solved_to_the_point(seed):
 
 
 @pytest.mark.parametrize(("n_seeds", "n_found"), [(1, 1), pytest.param(4, 3, marks=pytest.mark.slow)])
-def test_the_best_option_is_found_and_its_valley_followed(n_seeds, n_found):
+def test_the_best_option_and_its_minimum_are_found(n_seeds, n_found):
     reached = [run(SPACE, mixed, 40, seed).best.value < 1e-6 for seed in range(n_seeds)]
     assert sum(reached) >= n_found
 
 
-def test_each_start_of_a_descent_may_have_its_own_box():
-    """The same as one after the other."""
+def test_each_start_of_a_minimisation_may_have_its_own_box():
+    """The result is the same as for one start at a time."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(3, 3))
     A = A @ A.T + np.eye(3)

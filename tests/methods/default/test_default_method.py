@@ -1,4 +1,4 @@
-"""What the default method promises: functions that a local model can hold are solved at once, in any units."""
+"""The default method on functions that local models represent exactly: solved at once, in any units."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from dale_bench.functions import get
 
 
 def run(fun, space, n, seed, reached=lambda value: False):
-    """Up to n evaluations, or until the best value has reached what was wanted."""
+    """Up to n evaluations, or until the best value satisfies ``reached``."""
     optimizer = dale.Optimizer(space, seed=seed)
     while len(optimizer.history) < n and not (optimizer.best and reached(optimizer.best.value)):
         trial = optimizer.ask()
@@ -18,7 +18,7 @@ def run(fun, space, n, seed, reached=lambda value: False):
     return optimizer
 
 
-def turned_bowl(d, condition, rng):
+def rotated_quadratic(d, condition, rng):
     """A quadratic with its minimum, 0, inside the cube; and its range over the cube."""
     Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
     H, bottom = (Q * np.geomspace(1, condition, d)) @ Q.T, rng.uniform(0.1, 0.9, d)
@@ -30,11 +30,11 @@ def turned_bowl(d, condition, rng):
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
-def test_quadratics_are_solved_once_their_terms_are_known(d):
-    """To 1e-12 of their range: most with d evaluations more than they have coefficients, all with 2 d more."""
+def test_quadratics_are_solved_with_about_as_many_evaluations_as_coefficients(d):
+    """To 1e-12 of their range: most with d evaluations more than coefficients, all with 2 d more."""
     evaluations = []
     for condition, seed in itertools.product([1.0, 10.0, 100.0], range(4 if d < 5 else 2)):
-        fun, width = turned_bowl(d, condition, np.random.default_rng([d, seed]))
+        fun, width = rotated_quadratic(d, condition, np.random.default_rng([d, seed]))
         reached = run(fun, [(0, 1)] * d, 60, seed, lambda v, w=width: v <= 1e-12 * w)
         evaluations.append(len(reached.history))
     coefficients = (d + 1) * (d + 2) // 2
@@ -43,7 +43,7 @@ def test_quadratics_are_solved_once_their_terms_are_known(d):
 
 
 @pytest.mark.parametrize("d", [2, 5, pytest.param(10, marks=pytest.mark.slow)])
-def test_linear_functions_end_in_their_corner(d):
+def test_linear_functions_are_solved_in_their_corner(d):
     """Within 2 d + 4 evaluations, bit for bit."""
     for seed in range(10):
         gradients = np.random.default_rng([d, seed]).normal(size=d)
@@ -65,8 +65,8 @@ def test_minima_on_the_boundary(where, plain):
     for seed in range(3):
         rng = np.random.default_rng([seed, 9])
         bottom, weights = rng.uniform(0.2, 0.8, 4), rng.uniform(1, 8, 4)
-        n_out = {"face": 1, "edge": 2, "corner": 4}[where]
-        bottom[:n_out] = rng.choice([-0.3, 1.2], n_out)
+        n_outside = {"face": 1, "edge": 2, "corner": 4}[where]
+        bottom[:n_outside] = rng.choice([-0.3, 1.2], n_outside)
 
         def fun(x, bottom=bottom, weights=weights):
             level = float(np.sum(weights * (x - bottom) ** 2))
@@ -89,14 +89,14 @@ def case(request):
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e15])
-def test_the_unit_of_the_values_does_not_show(case, scale):
+def test_the_unit_of_the_values_does_not_matter(case, scale):
     function, expected = case
     rescaled = points(lambda x: scale * function.fun(x), function.bounds)
     np.testing.assert_allclose(rescaled, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [1e-12, 1e12])
-def test_the_units_of_the_parameters_do_not_show(case, width):
+def test_the_units_of_the_parameters_do_not_matter(case, width):
     function, expected = case
     lower, upper = np.array(function.bounds, dtype=float).T
     rescaled = points(lambda x: function.fun(lower + (upper - lower) * (x / width)), [(0, width)] * len(lower))

@@ -1,4 +1,4 @@
-"""The default method's two sides and the choice between them: a function of the trials that nothing brings down."""
+"""The two sides of the default method: proposals are a function of the trials, and no data make them fail."""
 
 import itertools
 import math
@@ -26,9 +26,9 @@ from snapshots import proposal_after, snapshot_of
 
 SELECTION = SelectionSettings()
 INITIAL = DefaultMethod().n_initial
-OPENING = SELECTION.min_evaluations_per_parameter
-KEEP_ON = SELECTION.min_ei_ratio_incumbent
-TURNS = SELECTION.local_turns
+MIN_EVALUATIONS = SELECTION.min_evaluations_per_parameter
+MIN_EI_RATIO = SELECTION.min_ei_ratio_incumbent
+LOCAL_TURNS = SELECTION.local_turns
 
 
 def run(fun, space, n, seed=0, method=None):
@@ -39,15 +39,16 @@ def run(fun, space, n, seed=0, method=None):
     return optimizer
 
 
-def given(X, y, **settings):
+def with_data(X, y, **settings):
+    """An optimizer with added data."""
     optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=DefaultMethod(**settings))
     for x, value in zip(X, y, strict=True):
         optimizer.add(x, value)
     return optimizer
 
 
-def landscape(optimizer):
-    """What the global side would look at if it were asked now."""
+def global_search(optimizer):
+    """The global search at the current state."""
     method, rng = optimizer.method, generator(optimizer.seed, 0)
     snapshot = snapshot_of(optimizer.history, optimizer.space.dimension)
     observations, regions = snapshot.history.observations, TrustRegionSet.replay(optimizer.history)
@@ -61,7 +62,7 @@ def all_different(optimizer):
 
 class TestAFunctionOfTheTrials:
     @pytest.mark.parametrize(("name", "n"), [("branin", 35), ("hart3", 25)])
-    def test_every_proposal_again_from_a_history_built_afresh(self, name, n):
+    def test_every_proposal_can_be_repeated_from_the_trials(self, name, n):
         function = get(name)
         optimizer = run(function.fun, function.bounds, n, seed=5)
         trials = optimizer.history
@@ -71,7 +72,7 @@ class TestAFunctionOfTheTrials:
             assert optimizer.space.snap(point).tolist() == trial.unit_x.tolist()
             assert reason == trial.reason
 
-    def test_with_three_workers_too(self):
+    def test_with_three_pending_trials(self):
         branin = get("branin")
         optimizer, busy = dale.Optimizer(branin.bounds, seed=1), []
         for k in range(24):
@@ -84,7 +85,7 @@ class TestAFunctionOfTheTrials:
                 optimizer.tell(trial, branin.fun(trial.x))
 
     @pytest.mark.parametrize("name", ["branin", "hart3"])
-    def test_the_order_of_the_tells_does_not_show(self, name):
+    def test_the_order_of_values_does_not_matter(self, name):
         function = get(name)
         proposals = []
         for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1], [1, 4, 3, 2, 0]):
@@ -98,7 +99,7 @@ class TestAFunctionOfTheTrials:
         assert proposals[0].reason == proposals[1].reason == proposals[2].reason
 
 
-class TestNothingBringsItDown:
+class TestRobustness:
     @pytest.mark.parametrize(("name", "n"), [("branin", 3), ("branin", 12), ("branin", 40), ("hart6", 25)])
     def test_eight_workers_get_eight_points(self, name, n):
         function = get(name)
@@ -113,7 +114,7 @@ class TestNothingBringsItDown:
         for _ in range(40):
             trial = optimizer.ask()
             if rng.random() < 0.2:
-                optimizer.fail(trial, "bad luck")
+                optimizer.fail(trial, "failed")
             else:
                 optimizer.tell(trial, branin.fun(trial.x))
         assert all_different(optimizer)
@@ -121,7 +122,7 @@ class TestNothingBringsItDown:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_half_of_the_cube_fails(self, seed):
-        """And the minimum is in that half."""
+        """The minimum is in that half."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=seed)
         for _ in range(40):
             trial = optimizer.ask()
@@ -133,7 +134,7 @@ class TestNothingBringsItDown:
         assert sum(t.state is TrialState.FAILED for t in optimizer.history) < 20
 
     @pytest.mark.parametrize("n_failed", [1, 2, 3, 9])
-    def test_nothing_but_failures(self, n_failed):
+    def test_all_evaluations_fail(self, n_failed):
         optimizer = dale.Optimizer([(0, 1)] * 3, seed=0)
         for trial in optimizer.ask(n_failed):
             optimizer.fail(trial)
@@ -141,13 +142,13 @@ class TestNothingBringsItDown:
         assert all_different(optimizer)
 
     @pytest.mark.parametrize(("d", "seed"), [(1, 0), (2, 1), (3, 1)])
-    @pytest.mark.parametrize("name", ["constant", "two values", "plateau", "pit in a plateau", "staircase"])
+    @pytest.mark.parametrize("name", ["constant", "two values", "plateau", "basin in a plateau", "staircase"])
     def test_flat_functions(self, name, d, seed):
         functions = {
             "constant": lambda x: 1.0,
             "two values": lambda x: float(np.sin(13 * x[0] + 7 * x[-1]) > 0),
             "plateau": lambda x: max(0.0, float(np.sum((x - 0.3) ** 2)) - 0.05),
-            "pit in a plateau": lambda x: min(0.0, float(np.sum((x - 0.3) ** 2)) - 0.05),
+            "basin in a plateau": lambda x: min(0.0, float(np.sum((x - 0.3) ** 2)) - 0.05),
             "staircase": lambda x: float(np.sum(np.floor(4 * x))),
         }
         assert all_different(run(functions[name], [(0, 1)] * d, 40, seed))
@@ -165,8 +166,8 @@ class TestNothingBringsItDown:
         assert {t.reason.source for t in optimizer.history} == {Source.INITIAL_DESIGN, Source.GLOBAL}
 
 
-def greedily(X, z, distance):
-    """From the best to the worst, by a matrix of all distances."""
+def thin_greedily(X, z, distance):
+    """Rows kept from the best to the worst, by a matrix of all distances."""
     near, kept = cdist(X, X) <= distance, []
     for i in np.argsort(z, kind="stable").tolist():
         if not near[i, kept].any():
@@ -174,8 +175,8 @@ def greedily(X, z, distance):
     return kept
 
 
-class TestThinned:
-    def test_no_two_are_near_and_the_better_one_stays(self):
+class TestThinning:
+    def test_of_two_close_points_the_better_one_is_kept(self):
         rng = np.random.default_rng(0)
         X, z = rng.random((60, 2)), rng.normal(size=60)
         kept = thin(X, z, 0.1, 60)
@@ -185,100 +186,102 @@ class TestThinned:
             assert np.min(z[near]) <= z[i]
         assert np.argmin(z) in kept
 
-    def test_what_is_apart_stays_in_its_order(self):
+    def test_separated_points_are_kept_in_order(self):
         X, z = np.array([[0.0], [1.0], [0.5], [0.52]]), np.array([3.0, 1.0, 2.0, 2.5])
         assert thin(X, z, 0.1, 9).tolist() == [0, 1, 2]
         assert thin(X, z, 0.01, 9).tolist() == [0, 1, 2, 3]
 
     @pytest.mark.parametrize("d", [1, 2, 5])
     @pytest.mark.parametrize("distance", [0.0, 0.03, 0.2, 2.0])
-    def test_as_by_a_matrix_of_distances(self, d, distance):
-        """Points crowded and repeated, values with ties: up to the cap, and at the cap."""
+    def test_against_a_matrix_of_distances(self, d, distance):
+        """Clustered and repeated points, tied values; limits at and above the number of kept points."""
         for seed in range(20):
             rng = np.random.default_rng([d, seed])
             X = np.vstack([rng.random((40, d)), 0.5 + 0.05 * rng.normal(size=(30, d))])
             X[::7] = X[rng.integers(0, 70)]
             z = rng.choice(rng.normal(size=25), 70)
-            expected = greedily(X, z, distance)
+            expected = thin_greedily(X, z, distance)
             for most in (len(expected), len(expected) + 1, 70):
                 assert thin(X, z, distance, most).tolist() == sorted(expected), seed
 
-    def test_just_as_far_as_the_distance_is_near(self):
+    def test_a_distance_equal_to_the_limit_is_close(self):
         X = np.array([[0.25], [0.5], [0.75]])
         assert thin(X, np.arange(3.0), 0.25, 3).tolist() == [0, 2]
         assert thin(X, np.arange(3.0), 0.2499, 3).tolist() == [0, 1, 2]
 
     @pytest.mark.parametrize("most", [1, 2, 3, 16, 17, 59])
-    def test_of_too_many_the_better_half_and_an_even_sample_of_the_others(self, most):
-        """Even in the order in which they came; first and last of them are in it."""
+    def test_above_the_limit_the_better_half_and_an_even_sample_of_the_others(self, most):
+        """Even in their order; the first and the last of them are in the sample."""
         rng = np.random.default_rng(most)
         X, z = rng.random((60, 6)), rng.normal(size=60)
-        assert len(greedily(X, z, 0.01)) == 60
+        assert len(thin_greedily(X, z, 0.01)) == 60
         kept, half = thin(X, z, 0.01, most), most // 2
         assert len(set(kept.tolist())) == len(kept) == most
         assert kept.tolist() == sorted(kept.tolist())
         best, others = np.argsort(z)[:half], np.sort(np.argsort(z)[half:])
         assert set(best.tolist()) <= set(kept.tolist())
-        places = np.searchsorted(others, np.setdiff1d(kept, best))
-        assert places[0] == 0
-        if len(places) > 1:
-            assert places[-1] == len(others) - 1
-            assert np.ptp(np.diff(places)) <= 1
+        positions = np.searchsorted(others, np.setdiff1d(kept, best))
+        assert positions[0] == 0
+        if len(positions) > 1:
+            assert positions[-1] == len(others) - 1
+            assert np.ptp(np.diff(positions)) <= 1
 
-    def test_of_too_many_no_two_are_near_either(self):
-        """Also where those beyond the cap crowd."""
+    def test_above_the_limit_no_two_are_close(self):
+        """Also if those beyond the limit are clustered."""
         for seed in range(10):
             rng = np.random.default_rng(seed)
             X, z = rng.random((300, 2)), rng.normal(size=300)
-            greedy = greedily(X, z, 0.05)
+            greedy = thin_greedily(X, z, 0.05)
             most = len(greedy) // 2
             kept = thin(X, z, 0.05, most)
             assert most // 2 < len(kept) <= most
             assert np.min(pdist(X[kept])) > 0.05
             assert set(greedy[: most // 2]) <= set(kept.tolist())
 
-    def test_the_global_model_sees_the_thinned_ones(self):
+    def test_the_global_model_is_fitted_to_thinned_observations(self):
         X = np.vstack([np.random.default_rng(0).random((8, 2)), 0.5 + 1e-4 * np.arange(10)[:, None] * [1, 1]])
-        model = landscape(given(X, np.sum(X**2, axis=1))).posterior(0.3)
+        model = global_search(with_data(X, np.sum(X**2, axis=1))).posterior(0.3)
         assert len(model.points) < 10
         assert np.min(pdist(model.points)) > 1e-2
 
     @pytest.mark.parametrize(
-        ("fewest", "seen"), [(20, {0: 30, 4: 26, 9: 21, 15: 20}), (256, {0: 30, 4: 30})], ids=["some", "more than most"]
+        ("fewest", "expected"),
+        [(20, {0: 30, 4: 26, 9: 21, 15: 20}), (256, {0: 30, 4: 30})],
+        ids=["below max_observations", "above max_observations"],
     )
-    def test_how_many_it_sees(self, monkeypatch, fewest, seen):
-        """Less one for each pending point, but not as few as pending ones would have it; the best is among them."""
+    def test_number_of_observations_in_the_model(self, monkeypatch, fewest, expected):
+        """One less for each pending point, down to a minimum; the best observation is always in the model."""
         monkeypatch.setattr(global_search_module, "MIN_OBSERVATIONS", fewest)
         X = np.random.default_rng(0).random((50, 5))
         y = np.sum((X - 0.5) ** 2, axis=1)
-        optimizer = given(X, y, global_model=GlobalSettings(max_observations=30))
-        for n_pending, n_seen in seen.items():
+        optimizer = with_data(X, y, global_model=GlobalSettings(max_observations=30))
+        for n_pending, n_expected in expected.items():
             while len(optimizer.history) < 50 + n_pending:
                 optimizer.ask(at=np.random.default_rng(len(optimizer.history)).random(5))
-            now = landscape(optimizer)
-            assert now.n == len(now.posterior(0.3).points) == n_seen
+            now = global_search(optimizer)
+            assert now.n == len(now.posterior(0.3).points) == n_expected
             assert np.any(np.all(now.posterior(0.3).points == X[np.argmin(y)], axis=1))
 
 
 class TestPending:
-    """The global model believes to have seen what it predicts at pending points."""
+    """The global model is conditioned on its predictions at pending points."""
 
     X = np.random.default_rng(1).random((9, 2))
 
-    def waiting(self, P, y=None):
-        optimizer = given(self.X, np.sum((self.X - 0.4) ** 2, axis=1) if y is None else y)
+    def with_pending(self, P, y=None):
+        optimizer = with_data(self.X, np.sum((self.X - 0.4) ** 2, axis=1) if y is None else y)
         for p in P:
             optimizer.ask(at=p)
-        return landscape(optimizer)
+        return global_search(optimizer)
 
-    def test_without_any_it_is_the_model_itself(self):
-        now = self.waiting([])
+    def test_without_pending_points_the_model_is_unchanged(self):
+        now = self.with_pending([])
         model = now.posterior(0.3)
         assert now.with_pending(model) is model
 
-    def test_it_predicts_what_it_did_and_is_sure_of_it(self):
+    def test_the_mean_stays_and_the_std_vanishes(self):
         P = np.random.default_rng(2).random((4, 2))
-        now = self.waiting(P)
+        now = self.with_pending(P)
         model = now.posterior(0.1)
         grown = now.with_pending(model)
         assert (grown.prior, grown.kernel) == (model.prior, model.kernel)
@@ -288,88 +291,92 @@ class TestPending:
         np.testing.assert_allclose(grown.values[9:], inside, atol=1e-6)
         assert np.all(grown.predict(P).std < 1e-3 * model.predict(P).std)
         before = GaussianProcess.fit(model.kernel, model.points, model.values, model.prior)
-        np.testing.assert_array_equal(model.predict(P), before.predict(P))  # and the model is as it was
+        np.testing.assert_array_equal(model.predict(P), before.predict(P))  # the original model is unchanged
 
-    def test_nothing_better_than_the_best_and_nothing_worse_than_the_worst(self):
-        """However far a model with a gradient predicts beyond both."""
+    def test_fantasies_are_clipped_to_the_range_of_the_values(self):
+        """However far the model extrapolates beyond it."""
         grid = np.linspace(0.3, 0.7, 9)
         optimizer = dale.Optimizer([(0, 1)], seed=0, method=DefaultMethod())
         for x in grid:
             optimizer.add([x], x)
         optimizer.ask(at=[0.1])
         optimizer.ask(at=[0.9])
-        now = landscape(optimizer)
+        now = global_search(optimizer)
         model = now.posterior(0.5)
         low, high = model.predict(np.array([[0.1], [0.9]])).mean
         assert low < np.min(model.values) < np.max(model.values) < high
-        believed = now.with_pending(model).values[-2:]
-        np.testing.assert_array_equal(believed, [np.min(model.values), np.max(model.values)])
+        fantasies = now.with_pending(model).values[-2:]
+        np.testing.assert_array_equal(fantasies, [np.min(model.values), np.max(model.values)])
 
-    def test_of_very_many_an_even_sample(self, monkeypatch):
+    def test_above_the_limit_an_even_sample(self, monkeypatch):
         monkeypatch.setattr(global_search_module, "MAX_PENDING", 7)
         P = np.random.default_rng(3).random((20, 2))
-        now = self.waiting(P)
+        now = self.with_pending(P)
         seen = now.with_pending(now.posterior(0.1)).points[9:]
         assert len(seen) == 7
-        places = [int(np.flatnonzero(np.all(x == P, axis=1))[0]) for x in seen]
-        assert (places[0], places[-1]) == (0, 19)
-        assert np.ptp(np.diff(places)) <= 1
+        positions = [int(np.flatnonzero(np.all(x == P, axis=1))[0]) for x in seen]
+        assert (positions[0], positions[-1]) == (0, 19)
+        assert np.ptp(np.diff(positions)) <= 1
 
 
 class TestSkewedValues:
     X = np.random.default_rng(1).random((9, 2))
 
     def values(self, worst):
-        """From 0 over a median of 1 up to the worst."""
+        """From 0, with a median of 1, up to the worst."""
         return np.array([0.0, 0.2, 0.5, 0.8, 1.0, 1.1, 1.2, 1.3, worst])
 
-    def test_only_strongly_skewed_ones_are_compressed(self):
-        assert landscape(given(self.X, self.values(1 + 0.9 * MIN_SKEWNESS))).transform is None
-        assert landscape(given(self.X, self.values(1 + 1.1 * MIN_SKEWNESS))).transform is not None
-        plain = given(self.X, self.values(1 + 1.1 * MIN_SKEWNESS), global_model=GlobalSettings(log_transform=False))
-        assert landscape(plain).transform is None
+    def test_only_strongly_skewed_values_are_transformed(self):
+        assert global_search(with_data(self.X, self.values(1 + 0.9 * MIN_SKEWNESS))).transform is None
+        assert global_search(with_data(self.X, self.values(1 + 1.1 * MIN_SKEWNESS))).transform is not None
+        plain = with_data(self.X, self.values(1 + 1.1 * MIN_SKEWNESS), global_model=GlobalSettings(log_transform=False))
+        assert global_search(plain).transform is None
 
-    def test_compressed_to_their_logarithm_over_the_best(self):
+    def test_the_transform_is_the_logarithm_of_the_distance_to_the_best(self):
         y = self.values(1e6)
-        np.testing.assert_allclose(landscape(given(self.X, y)).posterior(0.3).values, np.log1p(y), atol=1e-6)
+        np.testing.assert_allclose(global_search(with_data(self.X, y)).posterior(0.3).values, np.log1p(y), atol=1e-6)
 
-    def test_promises_are_in_the_users_units_again(self):
-        """Which one huge value among many must not inflate."""
-        reason = given(self.X, self.values(1e6), trust_region=None).ask().reason
+    def test_expected_improvement_is_in_the_users_units(self):
+        """A single huge value does not inflate it."""
+        reason = with_data(self.X, self.values(1e6), trust_region=None).ask().reason
         assert reason.source is Source.GLOBAL
         assert 0 < reason.expected_improvement < 10
 
 
-class TestWhoseTurnItIs:
-    def keeps_on(self, promise, sources, promised=0.0, certain=False, n=OPENING * 2):
+class TestSelection:
+    def is_taken(self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2):
         trials = tuple(SimpleNamespace(reason=Reason(source), retry=False) for source in sources)
-        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=promise, certain=certain))
-        return _is_taken(candidate, promised, SimpleNamespace(trials=trials), SELECTION, early=n < OPENING * 2)
+        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain))
+        return _is_taken(
+            candidate, global_log_ei, SimpleNamespace(trials=trials), SELECTION, early=n < MIN_EVALUATIONS * 2
+        )
 
-    def test_a_step_that_promises_enough_is_taken(self):
-        enough, little = math.log(KEEP_ON) + 0.01, math.log(KEEP_ON) - 0.01
+    def test_a_step_with_enough_expected_improvement_is_taken(self):
+        enough, little = math.log(MIN_EI_RATIO) + 0.01, math.log(MIN_EI_RATIO) - 0.01
         all_local = [Source.LOCAL] * 9
-        assert self.keeps_on(enough, all_local)
-        assert not self.keeps_on(little, all_local)
-        assert self.keeps_on(little - 5, all_local, promised=-5.0 - 0.02)
+        assert self.is_taken(enough, all_local)
+        assert not self.is_taken(little, all_local)
+        assert self.is_taken(little - 5, all_local, global_log_ei=-5.0 - 0.02)
 
-    def test_one_that_promises_little_is_taken_all_but_one_time(self):
+    def test_a_step_with_little_expected_improvement_is_taken_in_its_turns(self):
         history = [Source.GLOBAL] * 3
-        for _ in range(4 * TURNS):
-            history.append(Source.LOCAL if self.keeps_on(-99.0, history) else Source.GLOBAL)
-        assert history[3:] == [*[Source.LOCAL] * (TURNS - 1), Source.GLOBAL] * 4
+        for _ in range(4 * LOCAL_TURNS):
+            history.append(Source.LOCAL if self.is_taken(-99.0, history) else Source.GLOBAL)
+        assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
 
-    def test_in_the_opening_only_a_certain_one_is_taken(self):
-        assert not self.keeps_on(9.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1)
-        assert self.keeps_on(-99.0, [Source.GLOBAL] * 5, n=OPENING * 2 - 1, certain=True)
+    def test_early_only_a_certain_step_is_taken(self):
+        assert not self.is_taken(9.0, [Source.GLOBAL] * 5, n=MIN_EVALUATIONS * 2 - 1)
+        assert self.is_taken(-99.0, [Source.GLOBAL] * 5, n=MIN_EVALUATIONS * 2 - 1, certain=True)
 
     def test_in_a_run(self):
-        """The design, the global side up to the end of the opening, then both."""
+        """The initial design, then global proposals until there are enough evaluations, then both sides."""
         function = get("hart3")
         trials = run(function.fun, function.bounds, 20).history
         sources = [t.reason.source for t in trials]
-        assert sources[: OPENING * 3] == [Source.INITIAL_DESIGN] * INITIAL + [Source.GLOBAL] * (OPENING * 3 - INITIAL)
-        assert Source.LOCAL in sources[OPENING * 3 :]
+        assert sources[: MIN_EVALUATIONS * 3] == [Source.INITIAL_DESIGN] * INITIAL + [Source.GLOBAL] * (
+            MIN_EVALUATIONS * 3 - INITIAL
+        )
+        assert Source.LOCAL in sources[MIN_EVALUATIONS * 3 :]
         assert all((t.reason.step is not None) == (t.reason.source is Source.LOCAL) for t in trials)
 
 
@@ -378,7 +385,7 @@ def test_neither_side_enters_a_closed_region(name, seed):
     function = get(name)
     trials = run(function.fun, function.bounds, 50, seed).history
     for k, trial in enumerate(trials, 1):
-        regions = TrustRegionSet.replay(trials[:k])  # with those that were closed by the proposal itself
+        regions = TrustRegionSet.replay(trials[:k])  # including those that the proposal itself closed
         assert not regions.covers(trial.unit_x[None])[0]
     assert regions.closed
 
@@ -389,8 +396,8 @@ def test_the_length_scale_never_grows():
     assert all(new <= old for old, new in itertools.pairwise(scales))
 
 
-def test_a_step_knows_how_many_others_of_its_region_are_being_evaluated():
-    """So that a batch that fails counts as one failure."""
+def test_a_step_records_the_number_of_pending_steps_of_its_region():
+    """A batch that fails counts as one failure."""
     optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
     for _ in range(8):
         trial = optimizer.ask()

@@ -1,4 +1,4 @@
-"""One step of a Taylor region: where it may go, where it goes, and what it promises."""
+"""One step of a trust region: its bounds, its end point and its log EI."""
 
 import dataclasses
 
@@ -18,6 +18,7 @@ SHORT_STEPS = TaylorSettings(allow_long_steps=False)
 
 
 def leaves_its_box(s):
+    """Whether it is a long step."""
     return np.max(np.abs(s.z)) > 1 + 1e-9
 
 
@@ -42,7 +43,7 @@ def problem(X, y, center, radius, pending=None, settings=None):
     )
 
 
-def cloud(d, n, seed, around=None, width=1.0):
+def random_points(d, n, seed, around=None, width=1.0):
     rng = np.random.default_rng([d, n, seed])
     middle = np.full(d, 0.5) if around is None else np.array(around)
     return np.clip(middle + width * (rng.random((n, d)) - 0.5), 0.0, 1.0), rng
@@ -60,7 +61,7 @@ def bumpy(X):
 @pytest.mark.parametrize("radius", [0.5, 0.12, 1e-4])
 def test_a_step_stays_in_the_cube_and_in_its_box(d, radius):
     for seed in range(5):
-        X, _ = cloud(d, 3 * d + 2, seed)
+        X, _ = random_points(d, 3 * d + 2, seed)
         y = bumpy(X)
         s = step(X, y, radius, settings=SHORT_STEPS, seed=seed)
         assert not leaves_its_box(s)
@@ -71,10 +72,10 @@ def test_a_step_stays_in_the_cube_and_in_its_box(d, radius):
 
 
 @pytest.mark.parametrize("radius", [0.4, 0.12, 0.03])
-def test_a_minimum_on_a_face_is_met_bit_for_bit(radius):
-    """Whatever the face is in the coordinates of the model, and however the step is rounded."""
+def test_a_minimum_on_a_face_is_reached_bit_for_bit(radius):
+    """Despite the change of coordinates and the rounding of the step."""
     for seed in range(10):
-        X, _ = cloud(3, 30, seed, around=[0.0, 1.0, 0.6], width=radius)
+        X, _ = random_points(3, 30, seed, around=[0.0, 1.0, 0.6], width=radius)
         s = step(X, bowl(X, [-0.4, 1.3, 0.6]), radius, seed=seed)
         assert s.point[0] == 0.0, seed
         assert s.point[1] == 1.0, seed
@@ -83,9 +84,9 @@ def test_a_minimum_on_a_face_is_met_bit_for_bit(radius):
 
 @pytest.mark.parametrize("d", [1, 2, 5, 10])
 def test_a_linear_function_is_followed_to_its_corner(d):
-    """At once, from a few points more than it has gradients."""
+    """In one step, from a few points more than it has coefficients."""
     for seed in range(10):
-        X, rng = cloud(d, d + 4, seed)
+        X, rng = random_points(d, d + 4, seed)
         gradients = rng.choice([-1, 1], d) * rng.uniform(0.2, 2, d)
         s = step(X, X @ gradients, INITIAL_RADIUS, seed=seed)
         np.testing.assert_allclose(s.point, np.where(gradients > 0, 0.0, 1.0), atol=1e-7)
@@ -94,9 +95,9 @@ def test_a_linear_function_is_followed_to_its_corner(d):
 
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_a_quadratic_is_followed_to_its_minimum(d):
-    """Far out of the box, from more points than a quadratic has terms."""
+    """Far outside the box, from more points than a quadratic has coefficients."""
     for seed in range(10):
-        X, rng = cloud(d, n_terms(d, 2) + 3, seed, around=np.full(d, 0.75), width=0.5)
+        X, rng = random_points(d, n_terms(d, 2) + 3, seed, around=np.full(d, 0.75), width=0.5)
         Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
         y = bowl(X @ Q, Q.T @ np.full(d, 0.3))
         s = step(X, y, 0.05, seed=seed)
@@ -106,25 +107,25 @@ def test_a_quadratic_is_followed_to_its_minimum(d):
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
-def test_no_leap_along_a_kink(d):
+def test_no_long_step_along_a_kink(d):
     for seed in range(10):
-        X, rng = cloud(d, n_terms(d, 2) + 3, seed, around=np.full(d, 0.75), width=0.5)
+        X, rng = random_points(d, n_terms(d, 2) + 3, seed, around=np.full(d, 0.75), width=0.5)
         across = (X - np.median(X, axis=0)) @ rng.normal(size=d)
         s = step(X, np.abs(across - np.median(across)) + X[:, 0], 0.05, seed=seed)
         assert not leaves_its_box(s), seed
         assert np.max(np.abs(s.z)) <= 1 + STEP_RESOLUTION
 
 
-def test_no_leap_from_as_many_points_as_slopes():
-    X, rng = cloud(4, 5, 0)
+def test_no_long_step_without_redundant_points():
+    X, rng = random_points(4, 5, 0)
     assert not leaves_its_box(step(X, X @ rng.normal(size=4), 0.05))
 
 
 @pytest.mark.parametrize("n_pending", [0, 2])
 @pytest.mark.parametrize("d", [1, 3])
-def test_the_promise_is_the_log_ei_of_the_model(d, n_pending):
+def test_the_log_ei_of_a_step_is_that_of_the_model(d, n_pending):
     for seed in range(5):
-        X, rng = cloud(d, 3 * d + 3, seed)
+        X, rng = random_points(d, 3 * d + 3, seed)
         y, pending = bumpy(X), rng.random((n_pending, d))
         i = int(np.argsort(y)[1])  # from a point that is not the best
         s = best_step(problem(X, y, i, 0.15, pending), rng)
@@ -137,9 +138,9 @@ def test_the_promise_is_the_log_ei_of_the_model(d, n_pending):
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
-def test_no_random_point_of_the_box_promises_more(d):
+def test_no_random_point_of_the_box_has_a_higher_log_ei(d):
     for seed in range(5):
-        X, _ = cloud(d, 3 * d + 3, seed)
+        X, _ = random_points(d, 3 * d + 3, seed)
         y = bumpy(X)
         s = step(X, y, 0.12, settings=SHORT_STEPS, seed=seed)
         c = X[np.argmin(y)]
@@ -150,10 +151,10 @@ def test_no_random_point_of_the_box_promises_more(d):
         assert s.lowest <= np.min(mean) + 1e-12
 
 
-def test_what_is_pending_moves_the_step_away():
-    """A second worker is not sent where the first one is."""
+def test_pending_points_move_the_step_away():
+    """Steps that are evaluated at the same time are separated."""
     for seed in range(10):
-        X, _ = cloud(2, 8, seed)
+        X, _ = random_points(2, 8, seed)
         y = bumpy(X)
         first = step(X, y, 0.12, seed=seed)
         second = step(X, y, 0.12, first.point[None], seed=seed)
@@ -162,15 +163,15 @@ def test_what_is_pending_moves_the_step_away():
         assert min(np.linalg.norm(third.point - s.point) for s in (first, second)) > 0.01, seed
 
 
-def test_what_is_pending_is_not_believed_to_be_better_than_the_best():
-    X, _ = cloud(2, 12, 0)
+def test_fantasies_are_not_better_than_the_best_value():
+    X, _ = random_points(2, 12, 0)
     y = bowl(X, [0.1, 0.1])
     s = step(X, y, 0.2, np.array([[0.1, 0.1]]))
     assert s.model.predict((np.array([[0.1, 0.1]]) - s.model.center) / 0.2)[0][0] > -1e-3 * np.ptp(y)
 
 
-def test_confidence_is_a_factor_of_the_spread():
-    X, _ = cloud(2, 8, 1)
+def test_std_factor_scales_the_std_only():
+    X, _ = random_points(2, 8, 1)
     y = bumpy(X)
     i = int(np.argmin(y))
     models = [problem(X, y, i, 0.12, settings=TaylorSettings(std_factor=c)).fit(y, 0.0) for c in (1.0, 0.25)]
@@ -180,23 +181,23 @@ def test_confidence_is_a_factor_of_the_spread():
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_the_unit_of_the_values_does_not_show(scale):
-    X, _ = cloud(3, 11, 2)
+def test_the_unit_of_the_values_does_not_matter(scale):
+    X, _ = random_points(3, 11, 2)
     one, other = (step(X, factor * bumpy(X), 0.12) for factor in (1.0, scale))
     np.testing.assert_allclose(other.point, one.point, atol=2 * STEP_RESOLUTION * 0.12)
     assert other.log_ei == pytest.approx(one.log_ei + np.log(scale), abs=1e-3)
 
 
-def test_the_same_generator_the_same_step():
-    X, _ = cloud(3, 9, 4)
+def test_the_same_generator_gives_the_same_step():
+    X, _ = random_points(3, 9, 4)
     one, two = (step(X, bumpy(X), 0.1, seed=7) for _ in range(2))
     assert one.point.tolist() == two.point.tolist()
     assert dataclasses.astuple(one)[2:7] == dataclasses.astuple(two)[2:7]
 
 
 @pytest.mark.parametrize("values", [np.zeros(9), np.r_[np.zeros(5), np.ones(4)]], ids=["constant", "two values"])
-def test_values_that_say_little_break_nothing(values):
-    X, _ = cloud(2, 9, 5)
+def test_values_without_information_give_a_valid_step(values):
+    X, _ = random_points(2, 9, 5)
     s = step(X, values, 0.12)
     assert np.all((s.point >= 0) & (s.point <= 1))
     assert not np.isnan(s.log_ei)

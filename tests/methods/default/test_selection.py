@@ -1,4 +1,4 @@
-"""Who proposes: local and global candidates, and what they know of each other."""
+"""The selection between local and global candidates, and what they share."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ def evaluated(optimizer, fun, n):
     return optimizer
 
 
-def test_what_one_side_draws_does_not_change_the_other():
+def test_draws_of_one_side_do_not_change_the_other():
     one, other = RandomStreams(3, 7), RandomStreams(3, 7)
     one("local").random(100)
     assert one("global").random() == other("global").random()
@@ -30,7 +30,7 @@ def test_what_one_side_draws_does_not_change_the_other():
 
 
 @pytest.mark.parametrize("radius", [0.05, 0.3])
-def test_a_region_begins_with_the_radius_of_the_settings(radius):
+def test_a_region_starts_with_the_radius_of_the_settings(radius):
     default = dale.methods.default()
     method = dataclasses.replace(default, trust_region=TrustRegionSettings(initial_radius=radius))
     function = get("branin")
@@ -39,7 +39,7 @@ def test_a_region_begins_with_the_radius_of_the_settings(radius):
     assert first.radius == radius
 
 
-def test_failures_are_no_evidence_for_local_steps():
+def test_failures_do_not_count_as_evaluations_for_local_steps():
     """Six values in two dimensions are enough; any number of failures is not."""
     optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
     rng = np.random.default_rng(0)
@@ -50,16 +50,16 @@ def test_failures_are_no_evidence_for_local_steps():
     assert optimizer.ask().reason.source is Source.GLOBAL
 
 
-def test_the_global_side_knows_the_regions_that_this_proposal_closes(monkeypatch):
-    """It is handed the regions after all local queries, whose closed balls no start of its search is in."""
-    seen = []
+def test_the_global_search_avoids_regions_closed_by_the_same_proposal(monkeypatch):
+    """It gets the regions after all local queries, and no starting point is in a closed ball."""
+    searches = []
     init = GlobalSearch.__init__
 
-    def watched(self, *args):
+    def recorded(self, *args):
         init(self, *args)
-        seen.append(self)
+        searches.append(self)
 
-    monkeypatch.setattr(GlobalSearch, "__init__", watched)
+    monkeypatch.setattr(GlobalSearch, "__init__", recorded)
     for name, seed in (("branin", 0), ("camel6", 1)):
         function = get(name)
         optimizer = dale.Optimizer(function.bounds, seed=seed)
@@ -68,13 +68,13 @@ def test_the_global_side_knows_the_regions_that_this_proposal_closes(monkeypatch
             optimizer.tell(trial, function.fun(trial.x))
             for closed in trial.reason.closed_regions:
                 center = optimizer.history[closed.center].unit_x
-                assert any(np.array_equal(ball.center, center) for ball in seen[-1].regions.closed)
-                assert not seen[-1].regions.covers(seen[-1].starts).any()
+                assert any(np.array_equal(ball.center, center) for ball in searches[-1].regions.closed)
+                assert not searches[-1].regions.covers(searches[-1].starts).any()
         assert any(t.reason.closed_regions for t in optimizer.history)
 
 
-def test_queries_change_nothing(monkeypatch):
-    """The same query twice finds the same, and the regions that it was handed stay as they are."""
+def test_queries_have_no_side_effects(monkeypatch):
+    """The same query twice gives the same result, and its argument does not change."""
     results = []
     original = local_search_module.LocalSearch.candidates
 

@@ -1,4 +1,4 @@
-"""A bowl on a box, and optimizers that have been told some of it, for the tests of the optimizer."""
+"""A quadratic on a box, and optimizers after some evaluations of it, for the tests of the optimizer."""
 
 import dale
 
@@ -9,7 +9,8 @@ def bowl(x):
     return float((x[0] - 1) ** 2 + (x[1] - 4) ** 2)
 
 
-def told(n, seed=0, space=BOX):
+def evaluated(n, seed=0, space=BOX):
+    """An optimizer after n evaluations."""
     optimizer = dale.Optimizer(space, seed=seed)
     for _ in range(n):
         trial = optimizer.ask()
