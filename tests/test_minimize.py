@@ -58,70 +58,6 @@ def test_a_mixed_space(n_seeds, n_found):
     assert [p["rate"] for p in found] == pytest.approx([1e-3] * len(found), rel=1e-2)
 
 
-ACTIVE = {"linear": {"C", "kernel"}, "rbf": {"C", "kernel", "gamma"}, "poly": {"C", "kernel", "gamma", "degree"}}
-
-
-class TestConditional:
-    """A support vector machine: gamma is active for two of three kernels, the degree for one."""
-
-    SPACE = dale.Space(
-        C=dale.Float(1e-3, 1e3, log=True),
-        kernel=dale.Choice(["linear", "rbf", "poly"]),
-        gamma=dale.Float(1e-4, 1e1, log=True).when(kernel=["rbf", "poly"]),
-        degree=dale.Int(2, 6).when(kernel="poly"),
-    )
-
-    def loss(self, best):
-        """The error, with a minimum of 0 for the best kernel."""
-
-        def loss(p):
-            assert set(p) == ACTIVE[p["kernel"]]
-            error = 0.1 * (np.log10(p["C"]) - 1) ** 2 + (0.0 if p["kernel"] == best else 0.2)
-            if "gamma" in p:
-                error += 0.2 * (np.log10(p["gamma"]) + 2) ** 2
-            if "degree" in p:
-                error += 0.1 * (p["degree"] - 4) ** 2
-            return error
-
-        return loss
-
-    @pytest.mark.parametrize("best", ["linear", "rbf", "poly"])
-    @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-    def test_the_optimum_is_found_for_each_best_kernel(self, best, seed):
-        result = dale.minimize(self.loss(best), self.SPACE, budget=50, seed=seed)
-        assert not any(t.error for t in result.history)
-        assert result.fun < 1e-6
-        assert result.params["kernel"] == best
-        assert set(result.params) == ACTIVE[best]
-        assert len({t.unit_x.tobytes() for t in result.history}) == 50
-        assert [v is None for v in result.x] == [name not in result.params for name in self.SPACE.names]
-        assert result.local_minima == ()
-        assert f"kernel={best}" in str(result)
-
-    @pytest.mark.parametrize(
-        "method", [dale.methods.paper, dale.methods.ei, dale.methods.lcb, dale.methods.imgpo], ids=lambda m: m.__name__
-    )
-    def test_other_methods_propose_no_point_twice(self, method):
-        result = dale.minimize(self.loss("rbf"), self.SPACE, budget=25, seed=0, method=method())
-        assert not any(t.error for t in result.history)
-        assert len({t.unit_x.tobytes() for t in result.history}) == 25
-
-    def test_a_finite_space_ends_after_all_distinct_points(self):
-        b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])
-        space = dale.Space(a=dale.Choice(["x", "y", "z"]), b=b, c=c)
-        calls = []
-        result = dale.minimize(lambda p: calls.append(tuple(p.values())) or len(calls), space, budget=50, seed=0)
-        assert (result.status, result.nfev) == (4, 7)
-        assert sorted(calls) == [("x", 1, 0), ("x", 1, 1), ("x", 2, 0), ("x", 2, 1), ("x", 3), ("y",), ("z",)]
-
-    def test_earlier_data(self, tmp_path):
-        path = tmp_path / "svm.csv"
-        path.write_text("C,kernel,gamma,degree,error\n1,linear,,,0.3\n10,rbf,0.01,,0.2\n10,poly,0.01,4,\n")
-        result = dale.minimize(self.loss("poly"), self.SPACE, budget=3, seed=0, x0=path, y0="error")
-        assert [set(t.params) for t in result.history[:3]] == list(ACTIVE.values())
-        assert result.nfev == 3
-
-
 def test_a_finite_space_ends_the_run():
     calls = []
 
@@ -162,63 +98,6 @@ def test_the_time_limit_stops_the_run(monkeypatch):
     assert result.nfev == 4
     assert (result.status, result.message, result.success) == (5, "The time limit is reached", True)
     assert dale.minimize(slow, BOX, budget=4, seed=0, time_limit=12).status == 0
-
-
-class TestConverged:
-    """``tolerance``: the run stops when the expected improvement is below it, locally and globally."""
-
-    @pytest.mark.parametrize("seed", range(4))
-    def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
-        result = dale.minimize(bowl, BOX, budget=60, seed=seed, tolerance=0.1)  # values go up to 21.5
-        assert (result.status, result.success) == (6, True)
-        assert result.message == "Converged: the expected improvement is below the tolerance"
-        assert result.fun < 1e-9
-        assert result.nfev < 30
-        within = next(t.id for t in result.history if t.value < 0.1)
-        assert result.nfev > within + 6  # convergence needs 3 d global proposals
-
-    @pytest.mark.parametrize("seed", range(6))
-    def test_a_better_basin_elsewhere_is_found_first(self, seed):
-        """A wide basin 0.6 deep, and one of a fifth of its area that is 1 deep."""
-
-        def two(x):
-            wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
-            return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
-
-        result = dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003)
-        assert result.fun < -1
-
-    @pytest.mark.parametrize("seed", range(4))
-    def test_branin_is_explored_in_all_quarters(self, seed):
-        def branin(x):
-            bend = x[1] - 5.1 / (4 * np.pi**2) * x[0] ** 2 + 5 / np.pi * x[0] - 6
-            return float(bend**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10)
-
-        result = dale.minimize(branin, [(-5, 10), (0, 15)], budget=100, seed=seed, tolerance=2.0)
-        assert result.status == 6
-        assert result.fun < 0.39789
-        quarters = (result.x_iters > [2.5, 7.5]) @ [1, 2]
-        assert np.all(np.bincount(quarters, minlength=4) >= 1)
-
-    @pytest.mark.parametrize("seed", range(4))
-    def test_pure_noise_does_not_converge(self, seed):
-        rng = np.random.default_rng(seed)
-        result = dale.minimize(lambda x: rng.normal(), BOX, budget=40, seed=seed, tolerance=0.05)
-        assert result.status == 0
-
-    @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
-    def test_a_method_without_expected_improvement_spends_the_budget(self, method):
-        result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())
-        assert result.status == 0
-
-    @pytest.mark.parametrize("method", [dale.methods.ei, dale.methods.paper])
-    def test_other_methods_with_expected_improvement(self, method):
-        result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, method=method())
-        assert result.status == 6
-        assert result.fun < 0.1
-
-    def test_without_a_tolerance_the_budget_is_spent(self):
-        assert dale.minimize(bowl, BOX, budget=40, seed=0).status == 0
 
 
 def test_the_callback_gets_the_result_and_may_stop():

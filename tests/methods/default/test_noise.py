@@ -1,7 +1,6 @@
-"""Noise: how it is specified or detected, what the models do then, and that deterministic functions show none."""
+"""Noisy runs: the std reduction, the incumbent, detection within a run, and none in deterministic functions."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,43 +8,16 @@ import pytest
 import dale
 from dale.acquisition.noisy import std_reduction, with_std_reduction
 from dale.errors import SpaceExhausted
-from dale.history.history import History
-from dale.history.noise import MIN_MODELLED
-from dale.history.reason import Reason, Source
-from dale.history.trial import Trial, TrialState
-from dale.methods.default.replicate import (
-    FAILURES_BEFORE_REPLICATE,
-    REPLICATE_OFFSET,
-    propose_replicate,
-    without_replicate,
-)
+from dale.history.reason import Source
+from dale.history.trial import TrialState
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.space.allowed_set import AllowedSet
 from dale_bench.functions import get
 from hostile import FLAT, bowl
+from noisy_runs import with_data
 
 BRANIN, HART6 = get("branin"), get("hart6")
 STD = {"branin": 50.4, "hart6": 0.367}  # standard deviation of the values over the box
-
-
-def with_data(X, y, *, noise="auto", each=None):
-    """A run with added data: points (n, d) of the cube, their values, and optionally the noise of each."""
-    X = np.asarray(X, dtype=float)
-    optimizer = dale.Optimizer([(0.0, 1.0)] * X.shape[1], seed=0, noise=noise)
-    for i, (x, value) in enumerate(zip(X, y, strict=True)):
-        optimizer.add(x, value, noise=None if each is None else each[i])
-    return optimizer
-
-
-def observations(*args, **kwargs):
-    return with_data(*args, **kwargs).snapshot.history.observations
-
-
-def replicate(optimizer, failures):
-    """The replicate of the best observation after so many failures of its region."""
-    seen = optimizer.snapshot.history.observations
-    return propose_replicate(optimizer.snapshot, seen.X[np.nanargmin(seen.y)], failures)
 
 
 def noisy(fun, level, seed):
@@ -57,13 +29,6 @@ def noisy(fun, level, seed):
 def replicates(result):
     """Trials that test for noise."""
     return [t for t in result.history if t.reason.source is Source.REPLICATE]
-
-
-@pytest.fixture
-def smooth():
-    """30 points of the square and the values of a smooth function there."""
-    X = np.random.default_rng(1).random((30, 2))
-    return X, np.array([bowl(x) for x in X])
 
 
 class TestStdReduction:
@@ -106,239 +71,6 @@ class TestStdReduction:
     def test_without_uncertainty_it_is_zero(self):
         assert std_reduction(np.array([0.0, 0.0, 1e-200, 1e-3]), 0.0).tolist() == [0.0, 0.0, 0.0, 1e-3]
         assert std_reduction(np.array([0.0]), 0.5).tolist() == [0.0]
-
-
-class TestSpecifiedNoise:
-    def test_for_all_values(self, smooth):
-        noise = observations(*smooth, noise=0.2).noise
-        assert (noise.level, noise.modelled) == (0.2, True)
-        assert noise.known.tolist() == [0.2] * 30
-
-    def test_zero(self, smooth):
-        """Noise that is specified as 0 is 0, even if replicates differ."""
-        X, y = smooth
-        noise = observations(np.vstack([X, X]), np.append(y, y + 1), noise=0).noise
-        assert (noise.level, noise.known, noise.modelled) == (0.0, None, False)
-
-    def test_for_each_value(self, smooth):
-        each = np.linspace(0.1, 0.3, 30)
-        noise = observations(*smooth, each=each).noise
-        assert noise.level == pytest.approx(0.2)
-        assert noise.known.tolist() == each.tolist()
-
-    def test_for_some_values(self, smooth):
-        """The others get the median of those."""
-        noise = observations(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27).noise
-        assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
-
-    def test_noise_of_a_value_overrides_the_default(self, smooth):
-        noise = observations(*smooth, noise=0.5, each=[0.1] + [None] * 29).noise
-        assert noise.known.tolist() == [0.1] + [0.5] * 29
-
-    @pytest.mark.parametrize("exact", [1, 20, 29])
-    def test_zero_for_some_values(self, smooth, exact):
-        """A single value with noise is enough for a model with noise."""
-        noise = observations(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)).noise
-        assert (noise.level, noise.modelled) == (0.3, True)
-        assert noise.known.tolist() == [0.0] * exact + [0.3] * (30 - exact)
-
-    def test_noise_below_a_threshold_is_not_modelled(self, smooth):
-        X, y = smooth
-        little, enough = 0.9 * MIN_MODELLED * np.std(y), 1.1 * MIN_MODELLED * np.std(y)
-        for level, modelled in ((little, False), (enough, True)):
-            noise = observations(X, y, noise=level).noise
-            assert (noise.level, noise.modelled) == (pytest.approx(level), modelled)
-        best = with_data(X, y, noise=little).best
-        assert best.value == min(y)
-        assert with_data(X, y, noise=little).result().noise == little
-
-    def test_of_equal_values(self):
-        """A constant function with noise."""
-        optimizer = with_data(np.random.default_rng(0).random((6, 2)), np.ones(6), noise=0.1)
-        assert optimizer.best_value == pytest.approx(1.0)
-        assert optimizer.result().noise == pytest.approx(0.1)
-        assert optimizer.ask().reason.source is Source.GLOBAL
-
-    @pytest.mark.parametrize("level", [1e-300, 1e-30, 1e30, 1e300])
-    def test_of_any_size(self, smooth, level):
-        optimizer = with_data(*smooth, noise=level)
-        assert min(smooth[1]) - 1 <= optimizer.best_value <= max(smooth[1])
-        optimizer.ask()
-
-    @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
-    def test_negative_or_infinite_noise_raises(self, bad):
-        optimizer = dale.Optimizer([(0, 1)], seed=0)
-        with pytest.raises(ValueError, match="at least 0"):
-            optimizer.add([0.5], 1.0, noise=bad)
-        with pytest.raises(ValueError, match="at least 0"):
-            dale.Optimizer([(0, 1)], noise=bad)
-        assert optimizer.history == ()
-
-    @pytest.mark.parametrize("bad", [True, "much", "0.1", [0.1], 1j])
-    def test_noise_that_is_not_a_number_raises(self, bad):
-        with pytest.raises((TypeError, ValueError), match="noise must be"):
-            dale.Optimizer([(0, 1)], noise=bad)
-
-    def test_an_objective_may_return_it(self):
-        result = dale.minimize(lambda x: dale.Evaluation(bowl(x), noise=0.1), [(0, 1)] * 2, budget=8, seed=0)
-        assert [t.noise for t in result.history] == [0.1] * 8
-        assert result.noise == pytest.approx(0.1)
-
-
-class TestDetection:
-    def test_by_one_point_with_two_values(self, smooth):
-        X, y = smooth
-        noise = observations(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)).noise
-        assert noise.level == pytest.approx(0.3 / math.sqrt(2))
-        assert (noise.known, noise.modelled) == (None, True)
-
-    def test_by_many_replicates(self, smooth):
-        """The level is the standard deviation of a single value."""
-        X, y = smooth
-        rng = np.random.default_rng(0)
-        X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
-        assert observations(X, y).noise.level == pytest.approx(0.2, rel=0.1)
-
-    def test_by_points_a_tiny_offset_apart(self, smooth):
-        X, y = smooth
-        assert observations(
-            np.vstack([X, X[:1] + np.array([REPLICATE_OFFSET, 0])]), np.append(y, y[0] + 0.3)
-        ).noise.modelled
-
-    def test_not_by_equal_values(self, smooth):
-        X, y = smooth
-        assert observations(np.vstack([X, X]), np.append(y, y)).noise.level == 0
-
-    def test_not_by_rounding_errors(self, smooth):
-        X, y = smooth
-        assert observations(np.vstack([X, X]), np.append(y, y * (1 + 4e-16))).noise.level == 0
-
-    @pytest.mark.parametrize("distance", [1e-9, REPLICATE_OFFSET, 1e-8])
-    def test_not_by_neighbours_on_a_steep_slope(self, distance):
-        """Ten times as steep as between any other points."""
-        X = np.random.default_rng(0).random((30, 1))
-        wall = np.array([[0.5], [0.5 + distance]])
-        y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
-        assert observations(np.vstack([X, wall]), y).noise.level == 0
-
-    @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
-    def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
-        X, y = smooth
-        X[0] = [0.4, 0.4]
-        assert observations(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0)).noise.level == 0
-
-    def test_not_by_an_outlier(self):
-        """Outliers are ignored, so an outlier at a repeated point is not noise."""
-        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
-        for x in np.random.default_rng(0).random((12, 2)):
-            optimizer.add(x, bowl(x))
-        optimizer.add(optimizer.best.x, 1e12)
-        assert optimizer.result().noise == 0
-        assert optimizer.best.value == min(t.value for t in optimizer.history)
-
-    def test_with_few_values(self):
-        assert observations([[0.5]], [1.0]).noise.level == 0
-        assert observations([[0.5], [0.5]], [1.0, 1.0]).noise.level == 0
-        assert observations([[0.5], [0.5]], [1.0, 3.0]).noise.level == pytest.approx(math.sqrt(2))
-
-    @pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-12, 1e155, 1e300])
-    @pytest.mark.parametrize("shift", [0.0, 3.0])
-    def test_in_any_unit(self, smooth, scale, shift):
-        X, y = smooth
-        X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3) + shift
-        plain, scaled = observations(X, y).noise, observations(X, scale * y).noise
-        assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
-        assert scaled.modelled
-        best, fun, error = observations(X, scale * y).best
-        expected = observations(X, y).best
-        assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-    @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
-    def test_extreme_values(self, smooth, extreme):
-        X, y = smooth
-        y = np.where(np.arange(30) % 2, y * 0.0, extreme)
-        assert observations(X, y).noise.level == 0
-        optimizer = with_data(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
-        assert 0 <= optimizer.result().noise < math.inf
-        optimizer.ask()
-
-
-class TestReplicate:
-    @pytest.fixture
-    def smooth_run(self, smooth):
-        return with_data(*smooth)
-
-    def test_at_a_tiny_offset_from_the_best(self, smooth_run):
-        seen = smooth_run.snapshot.history.observations
-        best = int(np.argmin(seen.y))
-        proposal = replicate(smooth_run, FAILURES_BEFORE_REPLICATE)
-        assert proposal.reason.source is Source.REPLICATE
-        assert np.max(np.abs(proposal.point - seen.X[best])) == pytest.approx(REPLICATE_OFFSET)
-        assert "to test for noise" in str(proposal.reason)
-
-    def test_not_after_few_failures(self, smooth_run):
-        assert replicate(smooth_run, FAILURES_BEFORE_REPLICATE - 1) is None
-
-    @pytest.mark.parametrize("noise", [0.0, 0.3])
-    def test_not_if_noise_was_specified(self, smooth, noise):
-        assert replicate(with_data(*smooth, noise=noise), 100) is None
-        assert replicate(with_data(*smooth, each=[noise] + [None] * 29), 100) is None
-
-    @pytest.mark.parametrize("corner", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
-    def test_within_the_cube(self, corner):
-        X = np.vstack([corner, np.random.default_rng(0).random((5, 2))])
-        point = replicate(with_data(X, np.arange(6.0)), FAILURES_BEFORE_REPLICATE).point
-        assert ((point >= 0) & (point <= 1)).all()
-        assert np.max(np.abs(point - corner)) == pytest.approx(REPLICATE_OFFSET)
-
-    def test_along_a_continuous_coordinate(self):
-        space = {"n": dale.Int(0, 9), "x": (0.0, 1.0), "c": dale.Choice(["u", "v", "w"])}
-        optimizer = dale.Optimizer(space, seed=0)
-        optimizer.add({"n": 3, "x": 0.25, "c": "v"}, 1.0)
-        params = optimizer.space.decode(replicate(optimizer, FAILURES_BEFORE_REPLICATE).point)
-        assert params == {"n": 3, "x": pytest.approx(0.25 + REPLICATE_OFFSET, abs=1e-12), "c": "v"}
-
-    def test_not_along_an_inactive_coordinate(self):
-        space = dale.Space(a=dale.Float(0, 1).when(kind="bent"), b=(0, 1), kind=dale.Choice(["plain", "bent"]))
-        optimizer = dale.Optimizer(space, seed=0)
-        for i in range(6):
-            optimizer.add({"b": 0.1 * i, "kind": "plain"}, i)
-        point = replicate(optimizer, FAILURES_BEFORE_REPLICATE).point
-        assert 0 < optimizer.space.decode(point)["b"] < 1e-8
-
-    @pytest.mark.parametrize(
-        "allowed", [lambda A: A[:, 0] <= 0.3, lambda A: np.abs(A[:, 0] - 0.3) < 1e-9], ids=["a half", "a line"]
-    )
-    def test_input_constraints_allow_it(self, allowed):
-        """A larger first coordinate is not allowed in either set, a smaller one only in the first."""
-        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
-        optimizer.add([0.3, 0.2], 1.0)
-        X = optimizer.snapshot.history.observations.X
-        allowed_set = AllowedSet(allowed, lambda A: np.zeros((len(A), 0)), np.empty(0, dtype=bool), np.empty(0), X)
-        snapshot = replace(optimizer.snapshot, domain=replace(optimizer.snapshot.domain, allowed_set=allowed_set))
-        point = propose_replicate(snapshot, X[0], FAILURES_BEFORE_REPLICATE).point
-        assert np.max(np.abs(point - [0.3, 0.2])) == pytest.approx(REPLICATE_OFFSET)
-        assert allowed(point[None, :])[0]
-
-    def test_none_in_a_space_without_continuous_parameters(self):
-        optimizer = dale.Optimizer({"n": dale.Int(0, 9), "c": dale.Choice(["u", "v", "w"])}, seed=0)
-        optimizer.add({"n": 3, "c": "v"}, 1.0)
-        assert replicate(optimizer, 100) is None
-
-    @pytest.mark.parametrize("outcome", ["pending", "failed", "same value"])
-    def test_once_in_a_run(self, outcome):
-        """Even if the replicate is pending, has failed or has the same value."""
-        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
-        found = 0
-        for _ in range(45):
-            trial = optimizer.ask()
-            if trial.reason.source is not Source.REPLICATE or outcome == "same value":
-                optimizer.tell(trial, FLAT["stairs"](trial.x))
-            elif outcome == "failed":
-                optimizer.fail(trial)
-            found += trial.reason.source is Source.REPLICATE
-        assert found == 1
-        assert optimizer.result().noise == 0
 
 
 SMOOTH = {
@@ -553,38 +285,3 @@ class TestRuns:
         assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
         assert all(t.reason.source in (Source.INITIAL_DESIGN, Source.GLOBAL) for t in result.history)
         assert all("global model: predicted" in str(t.reason) for t in result.history[3:])
-
-
-class TestWithoutReplicate:
-    """The models do not see a replicate that showed no noise."""
-
-    def trials(self, value):
-        X = np.random.default_rng(0).random((4, 2))
-        columns = [(*X, X[0] + REPLICATE_OFFSET), (1.0, 3.0, 2.0, 4.0, value), (*[Source.GLOBAL] * 4, Source.REPLICATE)]
-        return [
-            Trial(i, x, x, x, Reason(source), TrialState.COMPLETE, y)
-            for i, (x, y, source) in enumerate(zip(*columns, strict=True))
-        ]
-
-    def test_it_is_left_out(self):
-        history = History.of(self.trials(1.0 + 1e-12), 2)
-        left = without_replicate(history.observations, history)
-        assert left.ids.tolist() == [0, 1, 2, 3]
-        assert len(left.X) == len(left.y) == len(left.noise_std) == len(left.constraints) == 4
-
-    def test_but_not_if_it_is_the_best(self):
-        history = History.of(self.trials(1.0 - 1e-12), 2)
-        assert without_replicate(history.observations, history) is history.observations
-
-    def test_a_step_function_loses_only_the_evaluation(self):
-        """With its replicate the gradient would be 0, which cost half of the seeds a factor of ten in regret."""
-        regrets = []
-        for seed in (0, 1):
-            f = get("step:moved:rotated", seed)
-            optimizer = dale.Optimizer([(0.0, 1.0)] * f.dimension, seed=seed)
-            for _ in range(30):
-                trial = optimizer.ask()
-                optimizer.tell(trial, float(f.true(f.from_cube(trial.x))))
-            assert any(t.reason.source is Source.REPLICATE for t in optimizer.history)
-            regrets.append(optimizer.best.value - f.minimum)
-        assert max(regrets) < 1e-5

@@ -1,0 +1,173 @@
+"""Noise that is specified with the values, or detected by replicates."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dale
+from dale.history.noise import MIN_MODELLED
+from dale.history.reason import Source
+from dale.methods.default.replicate import REPLICATE_OFFSET
+from hostile import bowl
+from noisy_runs import observations, smooth_data, with_data
+
+
+@pytest.fixture
+def smooth():
+    return smooth_data()
+
+
+class TestSpecifiedNoise:
+    def test_for_all_values(self, smooth):
+        noise = observations(*smooth, noise=0.2).noise
+        assert (noise.level, noise.modelled) == (0.2, True)
+        assert noise.known.tolist() == [0.2] * 30
+
+    def test_zero(self, smooth):
+        """Noise that is specified as 0 is 0, even if replicates differ."""
+        X, y = smooth
+        noise = observations(np.vstack([X, X]), np.append(y, y + 1), noise=0).noise
+        assert (noise.level, noise.known, noise.modelled) == (0.0, None, False)
+
+    def test_for_each_value(self, smooth):
+        each = np.linspace(0.1, 0.3, 30)
+        noise = observations(*smooth, each=each).noise
+        assert noise.level == pytest.approx(0.2)
+        assert noise.known.tolist() == each.tolist()
+
+    def test_for_some_values(self, smooth):
+        """The others get the median of those."""
+        noise = observations(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27).noise
+        assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
+
+    def test_noise_of_a_value_overrides_the_default(self, smooth):
+        noise = observations(*smooth, noise=0.5, each=[0.1] + [None] * 29).noise
+        assert noise.known.tolist() == [0.1] + [0.5] * 29
+
+    @pytest.mark.parametrize("exact", [1, 20, 29])
+    def test_zero_for_some_values(self, smooth, exact):
+        """A single value with noise is enough for a model with noise."""
+        noise = observations(*smooth, each=[0.0] * exact + [0.3] * (30 - exact)).noise
+        assert (noise.level, noise.modelled) == (0.3, True)
+        assert noise.known.tolist() == [0.0] * exact + [0.3] * (30 - exact)
+
+    def test_noise_below_a_threshold_is_not_modelled(self, smooth):
+        X, y = smooth
+        little, enough = 0.9 * MIN_MODELLED * np.std(y), 1.1 * MIN_MODELLED * np.std(y)
+        for level, modelled in ((little, False), (enough, True)):
+            noise = observations(X, y, noise=level).noise
+            assert (noise.level, noise.modelled) == (pytest.approx(level), modelled)
+        best = with_data(X, y, noise=little).best
+        assert best.value == min(y)
+        assert with_data(X, y, noise=little).result().noise == little
+
+    def test_of_equal_values(self):
+        """A constant function with noise."""
+        optimizer = with_data(np.random.default_rng(0).random((6, 2)), np.ones(6), noise=0.1)
+        assert optimizer.best_value == pytest.approx(1.0)
+        assert optimizer.result().noise == pytest.approx(0.1)
+        assert optimizer.ask().reason.source is Source.GLOBAL
+
+    @pytest.mark.parametrize("level", [1e-300, 1e-30, 1e30, 1e300])
+    def test_of_any_size(self, smooth, level):
+        optimizer = with_data(*smooth, noise=level)
+        assert min(smooth[1]) - 1 <= optimizer.best_value <= max(smooth[1])
+        optimizer.ask()
+
+    @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
+    def test_negative_or_infinite_noise_raises(self, bad):
+        optimizer = dale.Optimizer([(0, 1)], seed=0)
+        with pytest.raises(ValueError, match="at least 0"):
+            optimizer.add([0.5], 1.0, noise=bad)
+        with pytest.raises(ValueError, match="at least 0"):
+            dale.Optimizer([(0, 1)], noise=bad)
+        assert optimizer.history == ()
+
+    @pytest.mark.parametrize("bad", [True, "much", "0.1", [0.1], 1j])
+    def test_noise_that_is_not_a_number_raises(self, bad):
+        with pytest.raises((TypeError, ValueError), match="noise must be"):
+            dale.Optimizer([(0, 1)], noise=bad)
+
+    def test_an_objective_may_return_it(self):
+        result = dale.minimize(lambda x: dale.Evaluation(bowl(x), noise=0.1), [(0, 1)] * 2, budget=8, seed=0)
+        assert [t.noise for t in result.history] == [0.1] * 8
+        assert result.noise == pytest.approx(0.1)
+
+
+class TestDetection:
+    def test_by_one_point_with_two_values(self, smooth):
+        X, y = smooth
+        noise = observations(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3)).noise
+        assert noise.level == pytest.approx(0.3 / math.sqrt(2))
+        assert (noise.known, noise.modelled) == (None, True)
+
+    def test_by_many_replicates(self, smooth):
+        """The level is the standard deviation of a single value."""
+        X, y = smooth
+        rng = np.random.default_rng(0)
+        X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
+        assert observations(X, y).noise.level == pytest.approx(0.2, rel=0.1)
+
+    def test_by_points_a_tiny_offset_apart(self, smooth):
+        X, y = smooth
+        assert observations(
+            np.vstack([X, X[:1] + np.array([REPLICATE_OFFSET, 0])]), np.append(y, y[0] + 0.3)
+        ).noise.modelled
+
+    def test_not_by_equal_values(self, smooth):
+        X, y = smooth
+        assert observations(np.vstack([X, X]), np.append(y, y)).noise.level == 0
+
+    def test_not_by_rounding_errors(self, smooth):
+        X, y = smooth
+        assert observations(np.vstack([X, X]), np.append(y, y * (1 + 4e-16))).noise.level == 0
+
+    @pytest.mark.parametrize("distance", [1e-9, REPLICATE_OFFSET, 1e-8])
+    def test_not_by_neighbours_on_a_steep_slope(self, distance):
+        """Ten times as steep as between any other points."""
+        X = np.random.default_rng(0).random((30, 1))
+        wall = np.array([[0.5], [0.5 + distance]])
+        y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
+        assert observations(np.vstack([X, wall]), y).noise.level == 0
+
+    @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
+    def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
+        X, y = smooth
+        X[0] = [0.4, 0.4]
+        assert observations(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0)).noise.level == 0
+
+    def test_not_by_an_outlier(self):
+        """Outliers are ignored, so an outlier at a repeated point is not noise."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for x in np.random.default_rng(0).random((12, 2)):
+            optimizer.add(x, bowl(x))
+        optimizer.add(optimizer.best.x, 1e12)
+        assert optimizer.result().noise == 0
+        assert optimizer.best.value == min(t.value for t in optimizer.history)
+
+    def test_with_few_values(self):
+        assert observations([[0.5]], [1.0]).noise.level == 0
+        assert observations([[0.5], [0.5]], [1.0, 1.0]).noise.level == 0
+        assert observations([[0.5], [0.5]], [1.0, 3.0]).noise.level == pytest.approx(math.sqrt(2))
+
+    @pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-12, 1e155, 1e300])
+    @pytest.mark.parametrize("shift", [0.0, 3.0])
+    def test_in_any_unit(self, smooth, scale, shift):
+        X, y = smooth
+        X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3) + shift
+        plain, scaled = observations(X, y).noise, observations(X, scale * y).noise
+        assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
+        assert scaled.modelled
+        best, fun, error = observations(X, scale * y).best
+        expected = observations(X, y).best
+        assert (best, fun / scale, error / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+    @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
+    def test_extreme_values(self, smooth, extreme):
+        X, y = smooth
+        y = np.where(np.arange(30) % 2, y * 0.0, extreme)
+        assert observations(X, y).noise.level == 0
+        optimizer = with_data(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
+        assert 0 <= optimizer.result().noise < math.inf
+        optimizer.ask()

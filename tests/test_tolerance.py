@@ -1,0 +1,69 @@
+"""``minimize(..., tolerance=...)``: the run stops when the expected improvement is below it."""
+
+import numpy as np
+import pytest
+
+import dale
+
+BOX = [(-2, 2), (-2, 2)]
+
+
+def bowl(x):
+    return float((x[0] - 1) ** 2 + 2 * (x[1] + 0.5) ** 2)
+
+
+class TestTolerance:
+    """The expected improvement counts locally and globally."""
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_convex_function_stops_soon_after_its_minimum_is_found(self, seed):
+        result = dale.minimize(bowl, BOX, budget=60, seed=seed, tolerance=0.1)  # values go up to 21.5
+        assert (result.status, result.success) == (6, True)
+        assert result.message == "Converged: the expected improvement is below the tolerance"
+        assert result.fun < 1e-9
+        assert result.nfev < 30
+        within = next(t.id for t in result.history if t.value < 0.1)
+        assert result.nfev > within + 6  # convergence needs 3 d global proposals
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_better_basin_elsewhere_is_found_first(self, seed):
+        """A wide basin 0.6 deep, and one of a fifth of its area that is 1 deep."""
+
+        def two(x):
+            wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
+            return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
+
+        result = dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003)
+        assert result.fun < -1
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_branin_is_explored_in_all_quarters(self, seed):
+        def branin(x):
+            bend = x[1] - 5.1 / (4 * np.pi**2) * x[0] ** 2 + 5 / np.pi * x[0] - 6
+            return float(bend**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10)
+
+        result = dale.minimize(branin, [(-5, 10), (0, 15)], budget=100, seed=seed, tolerance=2.0)
+        assert result.status == 6
+        assert result.fun < 0.39789
+        quarters = (result.x_iters > [2.5, 7.5]) @ [1, 2]
+        assert np.all(np.bincount(quarters, minlength=4) >= 1)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_pure_noise_does_not_converge(self, seed):
+        rng = np.random.default_rng(seed)
+        result = dale.minimize(lambda x: rng.normal(), BOX, budget=40, seed=seed, tolerance=0.05)
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
+    def test_a_method_without_expected_improvement_spends_the_budget(self, method):
+        result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())
+        assert result.status == 0
+
+    @pytest.mark.parametrize("method", [dale.methods.ei, dale.methods.paper])
+    def test_other_methods_with_expected_improvement(self, method):
+        result = dale.minimize(bowl, BOX, budget=60, seed=0, tolerance=0.1, method=method())
+        assert result.status == 6
+        assert result.fun < 0.1
+
+    def test_without_a_tolerance_the_budget_is_spent(self):
+        assert dale.minimize(bowl, BOX, budget=40, seed=0).status == 0
