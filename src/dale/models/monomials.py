@@ -59,7 +59,7 @@ class Monomials(NamedTuple):
 
     def __call__(self, Z: Matrix) -> Matrix:
         """Features of points."""
-        padded = np.hstack([Z, np.ones((len(Z), 1))])
+        padded = _with_one(Z)
         features = padded[:, self.variables[:, 0]] * self.coefficient
         for column in self.variables.T[1:]:
             features *= padded[:, column]
@@ -68,7 +68,7 @@ class Monomials(NamedTuple):
     def with_gradients(self, Z: Matrix) -> tuple[Matrix, np.ndarray]:
         """Features and their gradients at points."""
         features = self(Z)
-        padded = np.hstack([features, np.ones((len(Z), 1))])
+        padded = _with_one(features)
         return features, self.factor * padded[:, self.lower]
 
     def hessians(self, features: Matrix, weights: Matrix) -> np.ndarray:
@@ -79,15 +79,30 @@ class Monomials(NamedTuple):
             weights: Of the polynomial, (p,), or of one for each point, (k, p).
         """
         k, d = len(features), self.factor.shape[1]
-        padded = np.hstack([features, np.ones((k, 1))])
+        padded = _with_one(features)
         terms = weights[..., self.second.monomial] * self.second.factor * padded[:, self.second.lower]
         hessian = np.zeros((k, d, d))
         if len(self.second.monomial) == 0:
             return hessian
         triangle = np.add.reduceat(terms, self.second.begin, axis=1)  # from degree 2 on every pair has a term
-        i, j = np.triu_indices(d)
+        i, j = _pairs(d)
         hessian[:, i, j] = hessian[:, j, i] = triangle
         return hessian
+
+
+def _with_one(A: Matrix) -> Matrix:
+    """A (k, p) with a column of ones."""
+    padded = np.empty((len(A), A.shape[1] + 1))
+    padded[:, :-1] = A
+    padded[:, -1] = 1.0
+    return padded
+
+
+@lru_cache(maxsize=64)
+def _pairs(dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of variables i <= j."""
+    i, j = np.triu_indices(dimension)
+    return i, j
 
 
 @lru_cache(maxsize=64)

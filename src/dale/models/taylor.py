@@ -34,8 +34,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dgeqrf
+from scipy.linalg.lapack import dgeqrf, dtrtrs
 
 from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction, PredictionDerivatives, std_with_derivatives
@@ -155,7 +154,7 @@ class TaylorModel:
             if best is None or fit.loss < best.loss:
                 best, chosen = fit, rho
         assert best is not None
-        factor = solve_triangular(best.R, np.eye(len(best.R)), check_finite=False) * best.prior_std[:, None]
+        factor = _solve_upper(best.R, np.eye(len(best.R))) * best.prior_std[:, None]
         weights, scale = best.weights * best.prior_std, math.sqrt(best.variance)
         return cls(center, value, radius, Z, differences, terms, chosen, scale, weights, factor, len(use))
 
@@ -183,7 +182,7 @@ class TaylorModel:
         """Mean and std of y(x) - y(c) at points."""
         features = self.terms(Z)
         v = features @ self.covariance_factor
-        std = self.scale * np.sqrt(np.maximum(np.sum(v * v, axis=1), MIN_VARIANCE))
+        std = self.scale * np.sqrt(np.maximum((v * v).sum(axis=1), MIN_VARIANCE))
         return Prediction(features @ self.weights, std)
 
     def mean_derivatives(self, Z: Matrix) -> FunctionValues:
@@ -200,7 +199,7 @@ class TaylorModel:
         by_feature = v @ self.covariance_factor.T  # half of the variance's gradient by the features, divided by s^2
         J = gradients.transpose(0, 2, 1) @ self.covariance_factor  # (k, d, p)
         std, std_gradient, std_hessian = std_with_derivatives(
-            np.maximum(np.sum(v * v, axis=1), MIN_VARIANCE),
+            np.maximum((v * v).sum(axis=1), MIN_VARIANCE),
             (by_feature[:, None, :] @ gradients)[:, 0],
             J @ J.transpose(0, 2, 1) + self.terms.hessians(features, by_feature),
         )
@@ -244,10 +243,18 @@ class _Data(NamedTuple):
         A[n:, :p].flat[:: p + 1] = 1.0
         qr, *_ = dgeqrf(A, overwrite_a=True)
         R = np.triu(qr[:p, :p])
-        weights = solve_triangular(R, qr[:p, p], check_finite=False)
+        weights = _solve_upper(R, qr[:p, p])
         residual = float(qr[p, p]) ** 2 if n else 0.0
         freedom = max(n - self.dimension, 0)
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
         loss = 0.5 * freedom * math.log(variance) + float(np.sum(np.log(noise)))
         loss += float(np.sum(np.log(np.abs(np.diag(R)))))
         return _Fit(loss, weights, R, prior_std, variance)
+
+
+def _solve_upper(R: Matrix, b: Matrix) -> Matrix:
+    """R^-1 b for an upper triangular R. By LAPACK: SciPy's wrapper takes longer than the solution."""
+    # LAPACK expects columns, so a matrix stored by rows is passed as its own transpose, which is lower triangular.
+    by_columns = bool(R.flags.f_contiguous)
+    x, _ = dtrtrs(R if by_columns else R.T, b, lower=not by_columns, trans=not by_columns)
+    return np.asarray(x)

@@ -103,7 +103,7 @@ def minimize_on_box(
         _, X, here, box = moving
         held = box.leaving(X, -here.gradient)
         free_gradient = np.where(held, 0.0, here.gradient)
-        unfinished = np.max(np.abs(free_gradient) * box.side, axis=1) > tolerance.gtol
+        unfinished = (np.abs(free_gradient) * box.side).max(axis=1) > tolerance.gtol
         if not unfinished.any():
             break
         step, expected = _newton_step(X, here, held, free_gradient, box)
@@ -133,7 +133,7 @@ class _Box(NamedTuple):
 
     def clip(self, X: Matrix) -> Matrix:
         """The nearest points of the box."""
-        return np.clip(X, self.low, self.high)
+        return np.minimum(np.maximum(X, self.low), self.high)
 
     def leaving(self, X: Matrix, direction: Matrix) -> np.ndarray:
         """Which coordinates are at a bound that the direction points out of."""
@@ -167,12 +167,12 @@ def _newton_step(
             break
         held = held | leaving  # clipping would cut these coordinates off: another step without them
         gradient = np.where(held, 0.0, here.gradient)
-    expected = -np.sum(step * gradient, axis=1)
+    expected = -(step * gradient).sum(axis=1)
     uphill = ~(expected > 0)
     if uphill.any():
         straight = _gradient_step(free_gradient, side)
         step = np.where(uphill[:, None], straight, step)
-        expected = np.where(uphill, -np.sum(straight * free_gradient, axis=1), expected)
+        expected = np.where(uphill, -(straight * free_gradient).sum(axis=1), expected)
     return step, expected
 
 
@@ -189,11 +189,11 @@ def _solve(hessian: np.ndarray, gradient: Matrix, held: np.ndarray, side: Matrix
         hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
     values, vectors = np.linalg.eigh(hessian)
     size = np.abs(values)
-    smallest = MIN_EIGENVALUE_RATIO * np.max(size, axis=1) + TINY + MIN_CURVATURE * np.max(np.abs(gradient), axis=1)
+    smallest = MIN_EIGENVALUE_RATIO * size.max(axis=1) + TINY + MIN_CURVATURE * np.abs(gradient).max(axis=1)
     size = np.maximum(size, smallest[:, None])
     step = -(vectors @ ((gradient[:, None, :] @ vectors)[:, 0] / size)[:, :, None])[:, :, 0]
     step = np.where(held, 0.0, step)
-    return step / np.maximum(np.max(np.abs(step) / side, axis=1, keepdims=True), 1.0)
+    return step / np.maximum((np.abs(step) / side).max(axis=1, keepdims=True), 1.0)
 
 
 def _line_search(
@@ -243,7 +243,7 @@ class _Backtracking:
 
 def sufficient_decrease(X: Matrix, here: FunctionValues, tried: Matrix, found: FunctionValues) -> np.ndarray:
     """Which steps fulfil Armijo's condition; none where the function is not a number."""
-    expected = np.minimum(np.sum(here.gradient * (tried - X), axis=1), 0.0)
+    expected = np.minimum((here.gradient * (tried - X)).sum(axis=1), 0.0)
     return np.asarray((found.value <= here.value + ARMIJO * expected) & (found.value < here.value))
 
 
