@@ -1,16 +1,14 @@
 """dale minimises functions that are expensive to evaluate, in as few evaluations as possible.
 
-user's params --space--> unit cube --history--> (X, y)
-                                       |
-        length-scale policy ---+       |       +--- regions
-                               v       v       v
-                             model: global GP + local quadratics
-                                       |
-                                  acquisition  (value and slope from mean, spread, best)
-                                       |
-                                    search     (a function and a box; knows no GP)
-                                       |
-                             proposal + its reason --space--> user's params --> evaluation --> history, store
+user's params --space--> unit cube --history--> snapshot: everything derived from the trials, computed once
+                                         |
+                   global model          |          local models (trust regions)
+                                         v
+                                    acquisition  (value and gradient from mean, std and the best value)
+                                         |
+                                       optim     (a function and a box; knows no model)
+                                         |
+                              proposal + its reason --space--> user's params --> evaluation --> history, store
 """
 
 from types import ModuleType

@@ -290,7 +290,7 @@ def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
     values = list(y0) if several and np.ndim(y0) == 1 else [y0]
     if len(values) != len(points):
         raise ValueError(
-            f"x0 has {len(points)} points and y0 has {len(values)} values; wanted one value for each point"
+            f"expected one value for each point, got x0 with {len(points)} points and y0 with {len(values)} values"
         )
     for point, value in zip(points, values, strict=True):
         optimizer.add(point, value)
@@ -304,13 +304,13 @@ def _is_list_of_points(x0: Any) -> bool:
 
 
 def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
-    """Tell what came of an evaluation. What is no value fails the trial and not the run."""
+    """Record the outcome of an evaluation. An outcome without a value fails the trial and not the run."""
     if outcome.error is not None:
         return optimizer.fail(trial, outcome.error, retry=outcome.retry)
     value = outcome.value
-    told = value if isinstance(value, Evaluation) else Evaluation(value)
+    evaluation = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
-        return optimizer.tell(trial, told)
+        return optimizer.tell(trial, evaluation)
     except StoreError as error:
         error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {short_repr(value)}, which was not kept")
         raise
@@ -318,9 +318,9 @@ def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         first = not any(
             t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history
         )
-        if first and (are_several(told.value) or isinstance(error, TrialError)):
-            raise  # several objectives, or constraints that earlier data lack, seen at once: nothing is lost
-        if np.size(told.constraints) and not optimizer.method.capabilities.outcome_constraints:
+        if first and (are_several(evaluation.value) or isinstance(error, TrialError)):
+            raise  # several objectives, or constraints that added data lack: seen at once, so nothing is lost
+        if np.size(evaluation.constraints) and not optimizer.method.capabilities.outcome_constraints:
             raise  # so would every other evaluation
         why = f": {error}" if isinstance(error, TrialError) else ""
         return optimizer.fail(trial, f"the objective returned {short_repr(value)}{why}")

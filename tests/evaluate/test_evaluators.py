@@ -126,7 +126,7 @@ def test_the_callback(kind):
 
     with arguments(kind) as more:
         result = dale.minimize(bowl, BOX, budget=60, seed=0, callback=callback, **more)
-    assert (result.status, result.message, result.success) == (2, "Stopped by the callback", False)
+    assert (result.status, result.message, result.success) == (2, "Stopped by the callback or a stopping rule", False)
     assert len(seen) == 4
     assert result.nfev < 12
 

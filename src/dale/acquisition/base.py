@@ -147,7 +147,7 @@ def maximize_acquisition(
     Returns:
         The maxima, (k, d), and the values there, (k,); NaN where the model gave none.
 
-    Example:
+    Examples:
         >>> from dale.acquisition import LogExpectedImprovement
         >>> from dale.models import GaussianProcess
         >>> from dale.models.kernels import SquaredExponential

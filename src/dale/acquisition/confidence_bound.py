@@ -30,7 +30,7 @@ class LowerConfidenceBound:
     Attributes:
         beta: Number of standard deviations.
 
-    Example:
+    Examples:
         >>> from dale.models import Prediction
         >>> LowerConfidenceBound(beta=2.0)(Prediction([0.0, 1.0], [1.0, 1.0]), best=0.0)
         array([2., 1.])

@@ -55,7 +55,7 @@ SERIES = (-3.0, 15.0, -105.0, 945.0)  # (-1)^k (2k + 1)!!
 class LogExpectedImprovement:
     """log EI: what all methods maximise unless they are given another function.
 
-    Example:
+    Examples:
         >>> from dale.models import Prediction
         >>> LogExpectedImprovement()(Prediction([0.0, 40.0], [1.0, 1.0]), best=0.0).round(2)
         array([  -0.92, -808.3 ])
@@ -80,7 +80,7 @@ class LogExpectedImprovement:
 class ExpectedImprovement:
     """EI (eq. 7), as a positive number.
 
-    Example:
+    Examples:
         >>> from dale.models import Prediction
         >>> ExpectedImprovement()(Prediction([0.0, 1.0], [0.0, 0.0]), best=0.5)
         array([0.5, 0. ])

@@ -66,7 +66,7 @@ class Feasibility:
     Attributes:
         models: One for each constraint.
 
-    Example:
+    Examples:
         >>> from dale.models import fit_constraints
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> feasibility = Feasibility(fit_constraints(X, X - 0.5, pending=np.empty((0, 1))))

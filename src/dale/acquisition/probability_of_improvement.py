@@ -33,7 +33,7 @@ def probability_of_improvement(mean: Vector, std: Vector, best: float) -> Partia
 class ProbabilityOfImprovement:
     """Phi((best - mean) / std).
 
-    Example:
+    Examples:
         >>> from dale.models import Prediction
         >>> ProbabilityOfImprovement()(Prediction([0.0, 1.0], [1.0, 0.0]), best=0.0)
         array([0.5, 0. ])

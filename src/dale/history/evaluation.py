@@ -129,10 +129,10 @@ def check_count(n: Any, name: str) -> None:
         raise ValueError(f"{name} must be a positive integer or None, got {n!r}")
 
 
-def check_positive(number: Any, name: str, wanted: str, hint: str) -> float:
+def check_positive(number: Any, name: str, expected: str, hint: str) -> float:
     """An argument as a positive number, which may be infinite."""
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise TypeError(f"{name} must be {wanted}, got {number!r}")
+        raise TypeError(f"{name} must be {expected}, got {number!r}")
     if not float(number) > 0:
         raise ValueError(f"{name} must be positive, got {number!r}; {hint}")
     return float(number)

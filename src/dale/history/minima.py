@@ -52,6 +52,14 @@ class LocalMinimum:
         converged: Whether nothing is left to gain here: a local model of the method has converged, or the best
             observation equals the predicted minimum, and the error is as small, to within 1e-9 of the range of the
             better three quarters of all observations.
+
+    Examples:
+        >>> import dale
+        >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2 + 3 * x[1] ** 2, [(-2, 2)] * 2, budget=20, seed=0)
+        >>> minimum = result.local_minima[0]
+        >>> minimum.hessian.round(3), minimum.converged
+        (array([[2., 0.],
+               [0., 6.]]), True)
     """
 
     x: Vector

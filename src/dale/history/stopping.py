@@ -59,7 +59,7 @@ class Status(IntEnum):
 _MESSAGES = {
     Status.BUDGET_SPENT: "The budget is spent",
     Status.TARGET_REACHED: "The target is reached",
-    Status.STOPPED: "Stopped by the callback",
+    Status.STOPPED: "Stopped by the callback or a stopping rule",
     Status.NO_VALUE: "No evaluation has returned a finite value",
     Status.SPACE_EXHAUSTED: "Every point of the space has been evaluated",
     Status.TIME_LIMIT: "The time limit is reached",

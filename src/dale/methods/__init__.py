@@ -6,10 +6,10 @@ dale.minimize(f, bounds, budget=60, method=dale.methods.ei(kernel=dale.models.ke
 from dale.acquisition.base import Acquisition, SecondOrderAcquisition
 from dale.acquisition.confidence_bound import BETA, LowerConfidenceBound
 from dale.acquisition.expected_improvement import LogExpectedImprovement
-from dale.methods.base import Method, Proposal
+from dale.methods.base import Capabilities, Method, Proposal
 from dale.methods.bayesian_optimization import BayesianOptimization
 from dale.methods.default.method import DefaultMethod
-from dale.methods.default.settings import GlobalSettings
+from dale.methods.default.settings import GlobalSettings, SelectionSettings, TaylorSettings, TrustRegionSettings
 from dale.methods.imgpo import IMGPO
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
@@ -21,9 +21,14 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 __all__ = [
     "IMGPO",
     "BayesianOptimization",
+    "Capabilities",
     "DefaultMethod",
+    "GlobalSettings",
     "Method",
     "Proposal",
+    "SelectionSettings",
+    "TaylorSettings",
+    "TrustRegionSettings",
     "default",
     "ei",
     "imgpo",
@@ -35,7 +40,7 @@ __all__ = [
 def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization:
     """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4.
 
-    Example:
+    Examples:
         >>> import dale
         >>> result = dale.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], budget=8, seed=0, method=paper())
         >>> result.x.round(6)
@@ -55,7 +60,7 @@ def default(
         kernel: Of the global models.
         acquisition: Of the global models; a logarithm, because it is compared with the log EI of local steps.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import Matern52
         >>> default(kernel=Matern52).global_model.kernel.__name__
         'Matern52'
@@ -76,7 +81,7 @@ def ei(
         kernel: Of the model.
         acquisition: The acquisition function.
 
-    Example:
+    Examples:
         >>> from dale.acquisition import ProbabilityOfImprovement
         >>> from dale.methods.length_scale import Fixed
         >>> ei(Fixed(0.3), acquisition=ProbabilityOfImprovement()).length_scale
@@ -92,7 +97,7 @@ def lcb(
 ) -> BayesianOptimization:
     """The lower confidence bound, mean - beta std, on one global model.
 
-    Example:
+    Examples:
         >>> lcb(beta=1.0).acquisition
         LowerConfidenceBound(beta=1.0)
     """
@@ -102,7 +107,7 @@ def lcb(
 def imgpo() -> IMGPO:
     """Kawaguchi, Kaelbling & Lozano-Perez: a tree of boxes, pruned by a Gaussian process; deterministic.
 
-    Example:
+    Examples:
         >>> imgpo().name
         'imgpo'
     """

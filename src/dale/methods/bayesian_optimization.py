@@ -70,7 +70,7 @@ class BayesianOptimization:
         n_initial: Size of the initial design.
         kernel: The kernel of the global model.
 
-    Example:
+    Examples:
         >>> from dale.acquisition import ProbabilityOfImprovement
         >>> from dale.methods.length_scale import Fixed
         >>> from dale.models.kernels import Matern52

@@ -174,7 +174,7 @@ def _best_first(found: list[tuple[Region, Candidate]]) -> Iterator[tuple[Region,
 def identify_regions(X: Matrix, y: Vector, *, tolerance: float = 1e-9, margin: float = 0.05) -> Regions:
     """Alg. 3 on observations X (n, d) of the unit cube with values y (n,).
 
-    Example:
+    Examples:
         >>> X = np.array([[0.2], [0.3], [0.45], [0.5], [0.95]])
         >>> [region] = identify_regions(X, (X[:, 0] - 0.35) ** 2).live
         >>> region.minimiser.round(6)

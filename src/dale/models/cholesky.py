@@ -38,7 +38,7 @@ class CholeskyFactor:
 
     The layout matters: for a matrix stored by columns LAPACK uses another code path, and the last bits differ.
 
-    Example:
+    Examples:
         >>> factor = CholeskyFactor.of(np.array([[1.0, 0.5], [0.5, 1.0]]))
         >>> factor.solve(np.array([1.5, 1.5])).round(6)
         array([1., 1.])
@@ -99,7 +99,7 @@ class CholeskyFactor:
 class IncrementalCholesky:
     """Keeps the last factor to extend it. This saves time and never changes a result.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> cache, X = IncrementalCholesky(), np.linspace(0, 1, 5)[:, None]
         >>> [len(cache.factor(SquaredExponential(0.2), X[:n], base=3)) for n in (3, 4, 5)]

@@ -38,7 +38,7 @@ def fit_constraints(
 ) -> tuple[GaussianProcess, ...]:
     """One model for each constraint, from points with their constraint values; others are pending.
 
-    Example:
+    Examples:
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> [model] = fit_constraints(X, X - 0.5, pending=np.empty((0, 1)))
         >>> model.predict(np.array([[0.1], [0.9]])).mean < 0

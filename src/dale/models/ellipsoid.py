@@ -30,7 +30,7 @@ class Ellipsoid:
         radius: D.
         shape: S, (d, d), invertible; None for a ball.
 
-    Example:
+    Examples:
         >>> ball = Ellipsoid(np.array([0.5, 0.5]), 0.1)
         >>> ball.contains(np.array([[0.55, 0.5], [0.7, 0.5]]))
         array([ True, False])

@@ -44,7 +44,7 @@ def maximum_likelihood_prior(factor: CholeskyFactor, y: Vector) -> Prior:
     Values without variation (a single one, or a plateau) have a maximum-likelihood variance of 0, and a model without
     uncertainty has no expected improvement. They tell nothing about c_mu and sigma_f^2: mean 0 and variance 1 are used.
 
-    Example:
+    Examples:
         >>> maximum_likelihood_prior(CholeskyFactor.of(np.eye(2)), np.array([-1.0, 1.0]))
         Prior(mean=0.0, variance=0.9999999999)
     """
@@ -65,7 +65,7 @@ class GaussianProcess:
         factor: Of k(X, X).
         prior: c_mu and sigma_f^2.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> model = GaussianProcess.fit(SquaredExponential(0.3), np.array([[0.2], [0.8]]), np.array([1.0, -1.0]))
         >>> model.predict(np.array([[0.2], [0.4]])).mean.round(3)

@@ -31,7 +31,7 @@ def best_of(scores: Vector) -> int:
 def log_marginal_likelihood(model: GaussianProcess) -> float:
     """log p(y) under the prior of the model.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> models = [GaussianProcess.fit(SquaredExponential(l), X, np.sin(3 * X[:, 0])) for l in (0.05, 0.5)]
@@ -46,7 +46,7 @@ def log_marginal_likelihood(model: GaussianProcess) -> float:
 def leave_one_out(model: GaussianProcess) -> Prediction:
     """Prediction of each observation from all others.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> X, y = np.array([[0.1], [0.4], [0.8]]), np.array([0.0, 1.0, 0.5])
         >>> leave_one_out(GaussianProcess.fit(SquaredExponential(0.01), X, y)).mean.round(2)

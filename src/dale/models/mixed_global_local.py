@@ -45,7 +45,7 @@ class MixedGlobalLocalPosterior:
         outside: Model of the outside, given the observations in no region.
         regions: One local model for each region; their balls are pairwise disjoint.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> X = np.array([[0.1], [0.2], [0.3], [0.7], [0.9]])
         >>> balls = (Ellipsoid(np.array([0.2]), 0.15),)

@@ -66,7 +66,7 @@ def fit_noise(
         variances: Of the noise in each value, (n,), where they are known.
         kernel: The correlation function.
 
-    Example:
+    Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
         >>> fitted = fit_noise(X, np.sin(6 * X[:, 0]) + np.tile([0.1, -0.1], 10))
         >>> bool(0.05 < math.sqrt(fitted.noise[0] * fitted.prior.variance) < 0.15)
@@ -109,7 +109,7 @@ class NoisyGP:
         fitted: The most probable parameters.
         kernel: The correlation function.
 
-    Example:
+    Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
         >>> y = np.sin(6 * X[:, 0]) + np.tile([0.1, -0.1], 10)
         >>> model = NoisyGP.of(np.arange(20), X, y, noise_std=np.full(20, 0.1), scale=1.0)

@@ -47,7 +47,7 @@ class QuadraticFit:
         leave_one_out_error: Root mean square of the errors at each point of the fit to the others; infinite where a
             point alone determines a coefficient, as with k = N_U.
 
-    Example:
+    Examples:
         >>> X = np.array([[0.1], [0.3], [0.4], [0.6]])
         >>> fit = QuadraticFit.to(X, 2 * (X[:, 0] - 0.35) ** 2 + 1, Ellipsoid(np.array([0.3]), 0.3))
         >>> fit.minimiser.round(6), round(fit.minimum, 6), fit.hessian.round(6)

@@ -106,7 +106,7 @@ class TaylorModel:
             rhos: Radii of convergence to choose from.
             quadratic_rhos: Those that need a Bayes factor.
 
-        Example:
+        Examples:
             >>> X = np.array([[0.4, 0.4], [0.6, 0.4], [0.4, 0.6], [0.5, 0.55], [0.6, 0.6], [0.45, 0.5], [0.5, 0.4]])
             >>> y = X[:, 0] ** 2 + X[:, 0] * X[:, 1]
             >>> model = TaylorModel.fit(X, y, np.array([0.5, 0.5]), 0.5, radius=0.1)

@@ -29,7 +29,7 @@ class Standardize:
     def of(cls, y: Vector) -> Standardize:
         """From finite values (n,), at least one.
 
-        Example:
+        Examples:
             >>> standardize = Standardize.of(np.array([1.0, 3.0]))
             >>> standardize(np.array([1.0, 3.0])), standardize.inverse(1.0)
             (array([-1.,  1.]), 3.0)
@@ -79,7 +79,7 @@ class Log1p:
         lowest: The value that becomes 0.
         scale: Distance above it from which values are compressed.
 
-    Example:
+    Examples:
         >>> Log1p(lowest=1.0, scale=2.0)(np.array([1.0, 1.0 + 2.0 * np.expm1(3.0)]))
         array([0., 3.])
     """
@@ -107,7 +107,7 @@ class Asinh:
     Attributes:
         scales: One for each column, (q,): the median size, so that outliers do not matter.
 
-    Example:
+    Examples:
         >>> Asinh.of(np.array([[-2.0], [0.0], [2.0]]))(np.array([[2.0 * np.sinh(1.0)]]))
         array([[1.]])
     """

@@ -3,7 +3,7 @@
 All starting points are evaluated in one call: quasi-random ones, and some around a center at several distances. From
 the best few, L-BFGS-B with analytic gradients searches for the local maxima.
 
-Example:
+Examples:
     >>> starts = starting_points(np.random.default_rng(0), Box.unit(1))
     >>> found = maximize(lambda A: -((A[:, 0] - 0.3) ** 2), lambda x: (-((x[0] - 0.3) ** 2), -2 * (x - 0.3)),
     ...                  starts, Box.unit(1))

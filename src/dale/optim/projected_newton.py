@@ -14,7 +14,7 @@ Shapes: k points X (k, d), values (k,), gradients (k, d), Hessians (k, d, d); bo
 Reference: Bertsekas, "Projected Newton Methods for Optimization Problems with Simple Constraints", SIAM J. Control
 Optim. 1982.
 
-Example:
+Examples:
     >>> def fun(X):
     ...     return FunctionValues((X[:, 0] - 2.0) ** 2, 2 * (X - 2.0), np.full((len(X), 1, 1), 2.0))
     >>> minimize_on_box(fun, np.array([[0.5]]), [0.0], [1.0], tolerance=Tolerance(gtol=1e-9, ftol=1e-12))

@@ -14,7 +14,7 @@ from dale._arrays import Matrix, Vector
 def latin_hypercube(n: int, dimension: int, rng: np.random.Generator) -> Matrix:
     """n points (n, d), one in each of n equal slices of every coordinate (Alg. 1, line 2).
 
-    Example:
+    Examples:
         >>> sorted((4 * latin_hypercube(4, 1, np.random.default_rng(0))[:, 0]).astype(int).tolist())
         [0, 1, 2, 3]
     """
@@ -37,7 +37,7 @@ def far_from(
 def farthest(candidates: Matrix, points: Matrix) -> Vector:
     """Of candidates (m, d), the one farthest from all points (n, d); the first candidate if n is 0.
 
-    Example:
+    Examples:
         >>> farthest(np.array([[0.1], [0.6]]), np.array([[0.0], [1.0]]))
         array([0.6])
     """
@@ -50,7 +50,7 @@ def farthest(candidates: Matrix, points: Matrix) -> Vector:
 def sobol(dimension: int, power: int) -> Matrix:
     """The first 2^power points of the Sobol sequence, (m, d). A random shift at each use replaces scrambling.
 
-    Example:
+    Examples:
         >>> sobol(1, 2)[:, 0]
         array([0.  , 0.5 , 0.75, 0.25])
     """

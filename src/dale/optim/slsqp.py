@@ -11,7 +11,7 @@ Where the constraints cannot be met, ``least_violation`` makes them soft: with s
 
 Shapes: x, low, high (d,); h (q,) with gradients J (q, d).
 
-Example:
+Examples:
     >>> def disc(x):
     ...     return np.array([x @ x - 0.25]), 2 * x[None, :]
     >>> x, _ = minimize_slsqp(lambda x: (-x[0], np.array([-1.0, 0.0])), disc, np.zeros(2), -np.ones(2), np.ones(2))

@@ -38,7 +38,7 @@ class Choice(Parameter):
         options: The options, each listed once.
         ordered: Whether neighbouring options are similar, as "small", "medium", "large" are.
 
-    Example:
+    Examples:
         ``dale.Choice(["relu", "gelu", None])``
     """
 

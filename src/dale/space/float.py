@@ -32,7 +32,7 @@ class Float(Parameter):
         log: Whether the scale is logarithmic; requires ``low > 0``.
         step: Distance between values; None for continuous values. It cannot be combined with ``log``.
 
-    Example:
+    Examples:
         ``dale.Float(1e-5, 1e-1, log=True)``
     """
 

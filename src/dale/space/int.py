@@ -35,7 +35,7 @@ class Int(Parameter):
         log: Whether the scale is logarithmic; requires ``low >= 1``.
         step: Distance between values, counted from ``low``; it cannot be combined with ``log``.
 
-    Example:
+    Examples:
         ``dale.Int(1, 12)``
     """
 

@@ -32,7 +32,7 @@ class Parameter(ABC):
     A subclass implements the five abstract members, and overrides others where the default does not fit. The arguments
     of its constructor are its settings: each is an attribute of the same name, and a key of a TOML file.
 
-    Example:
+    Examples:
         ``tests/space/test_new_parameter_type.py`` defines and uses a complete new type.
 
     Attributes:
@@ -152,7 +152,7 @@ class Parameter(ABC):
             conditions: The conditions as a mapping, for names that are not Python identifiers.
             named: For each other parameter, the value or the list of values that it must have.
 
-        Example:
+        Examples:
             ``dale.Int(2, 5).when(kernel="poly")``
         """
         return Conditional.of(self, {**(conditions or {}), **named})

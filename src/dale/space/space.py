@@ -41,7 +41,7 @@ class Space:
         cardinality: Number of different points; None if it is not finite.
         is_numeric: Whether all parameters are numeric.
 
-    Example:
+    Examples:
         ``dale.Space(lr=dale.Float(1e-5, 1e-1, log=True), depth=dale.Int(1, 12), width=(1.0, 9.0))``
     """
 
@@ -59,7 +59,7 @@ class Space:
     def from_pairs(cls, pairs: Sequence[Any] | Matrix) -> Space:
         """A space without names, from pairs of bounds as in SciPy; parameters are accepted too.
 
-        Example:
+        Examples:
             ``dale.Space.from_pairs([(-5, 10), (0, 15)])``
         """
         space = cls.__new__(cls)
@@ -70,7 +70,7 @@ class Space:
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
         """A space from a TOML file with one table for each parameter; docs/problems.md lists the keys.
 
-        Example:
+        Examples:
             ``dale.Space.from_toml("space.toml")``
         """
         parameters = parameters_of(path)

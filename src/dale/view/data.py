@@ -35,7 +35,7 @@ class ConvergenceData:
         cooled: Whether the length-scale was reduced for this proposal.
         outlier: Whether the value is an outlier, which the models ignore.
 
-    Example:
+    Examples:
         >>> import dale
         >>> from dale.view import convergence_data
         >>> result = dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=5, seed=0)
@@ -96,7 +96,7 @@ class ContourData:
         ellipses: Contour around each local minimum at ``rise`` above it, (m, 2).
         rise: 1 % of the width of ``value_range``.
 
-    Example:
+    Examples:
         >>> import dale
         >>> from dale.view import contour_data
         >>> space = dale.Space(a=(0, 1), b=(0, 2))
@@ -130,7 +130,7 @@ class SliceData:
         points: Value of the parameter in each completed trial, outliers excluded, (n,).
         values: Value of the objective in these trials, (n,).
 
-    Example:
+    Examples:
         >>> import dale
         >>> from dale.view import slice_data
         >>> space = dale.Space(a=(0, 1), b=(0, 2))

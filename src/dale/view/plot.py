@@ -67,7 +67,7 @@ def convergence(
     Returns:
         A matplotlib figure.
 
-    Example:
+    Examples:
         >>> import dale
         >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=10, seed=0)
         >>> figure = dale.plot.convergence(result, minimum=0.0)
@@ -111,7 +111,7 @@ def contour(
     Returns:
         A matplotlib figure.
 
-    Example:
+    Examples:
         >>> import dale
         >>> from scipy.optimize import rosen
         >>> bounds = [(-2, 2), (-2, 2)]
@@ -161,7 +161,7 @@ def slice(  # noqa: A001 (always called dale.plot.slice)
     Returns:
         A matplotlib figure.
 
-    Example:
+    Examples:
         >>> import dale
         >>> space = dale.Space(rate=dale.Float(1e-4, 1, log=True), momentum=(0, 1))
         >>> result = dale.minimize(lambda p: p["rate"] + p["momentum"] ** 2, space, budget=10, seed=0)

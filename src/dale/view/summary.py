@@ -27,7 +27,7 @@ def summary(result: Result, *, n_explained: int = N_EXPLAINED) -> str:
         result: Result of the run.
         n_explained: For how many of the last trials to print the reason of the proposal.
 
-    Example:
+    Examples:
         >>> import dale
         >>> from dale.view import summary
         >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], budget=3, seed=0)

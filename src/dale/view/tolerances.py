@@ -31,7 +31,7 @@ class Tolerances:
         individual: Tolerances with all other parameters fixed, (d,); NaN for a fixed parameter.
         joint: Tolerances with all other parameters re-optimised, (d,); NaN for a fixed parameter.
 
-    Example:
+    Examples:
         >>> import dale
         >>> from dale.view import parameter_tolerances
         >>> result = dale.minimize(lambda x: 2 * (x[0] - 1) ** 2, [(-2, 2)], budget=10, seed=0)

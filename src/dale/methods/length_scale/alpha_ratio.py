@@ -32,7 +32,7 @@ class AlphaRatio:
             length-scale is too large for the data and is reduced without comparing acquisition values. None (the
             paper): never.
 
-    Example:
+    Examples:
         >>> import dale
         >>> method = dale.methods.ei(AlphaRatio(threshold=2.0))
     """

@@ -15,7 +15,7 @@ class Fixed:
         length_scale: The length-scale.
         prior: Mean and variance of the objective if they are known; None to estimate them.
 
-    Example:
+    Examples:
         >>> import dale
         >>> method = dale.methods.ei(Fixed(0.3))
     """

@@ -16,7 +16,7 @@ MIN_CORRELATION = 0.2  # Sec. 4
 def length_scale_floor(n: int, dimension: int, min_correlation: float = MIN_CORRELATION) -> float:
     """Eq. 16 for n observations.
 
-    Example:
+    Examples:
         >>> round(length_scale_floor(20, 2), 3)
         0.099
     """

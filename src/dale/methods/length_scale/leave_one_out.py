@@ -15,7 +15,7 @@ class LeaveOneOut:
     Attributes:
         grid: Length-scales to choose from, in increasing order.
 
-    Example:
+    Examples:
         >>> import dale
         >>> method = dale.methods.ei(LeaveOneOut())
     """

@@ -16,7 +16,7 @@ class MaximumLikelihood:
     Attributes:
         grid: Length-scales to choose from, in increasing order.
 
-    Example:
+    Examples:
         >>> import dale
         >>> method = dale.methods.ei(MaximumLikelihood())
     """

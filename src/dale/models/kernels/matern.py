@@ -17,7 +17,7 @@ class Matern52:
     Attributes:
         length_scale: One for all dimensions, or a tuple with one for each.
 
-    Example:
+    Examples:
         >>> Matern52(0.5)(np.zeros((1, 2)), np.array([[0.0, 0.0], [0.5, 0.0]])).round(4)
         array([[1.   , 0.524]])
     """

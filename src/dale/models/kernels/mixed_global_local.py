@@ -29,7 +29,7 @@ class MixedGlobalLocal:
         balls: The regions U_i.
         variance: sigma_f^2 of the outside.
 
-    Example:
+    Examples:
         >>> from dale.models.kernels.squared_exponential import SquaredExponential
         >>> kernel = MixedGlobalLocal(SquaredExponential(0.3), (Ellipsoid(np.array([0.2]), 0.1),))
         >>> kernel(np.array([[0.2], [0.7]]), np.array([[0.7]])).round(3)

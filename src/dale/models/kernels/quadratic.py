@@ -20,7 +20,7 @@ from dale._arrays import Matrix, Vector
 class Quadratic:
     """k_q of eq. 19; it has no parameters.
 
-    Example:
+    Examples:
         >>> Quadratic()(np.array([[1.0, 2.0]]), np.array([[0.5, 0.0]]))
         array([[2.25]])
     """

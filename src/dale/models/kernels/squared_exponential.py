@@ -16,7 +16,7 @@ class SquaredExponential:
     Attributes:
         length_scale: One for all dimensions, or a tuple with one for each.
 
-    Example:
+    Examples:
         >>> SquaredExponential(0.5)(np.zeros((1, 2)), np.array([[0.0, 0.0], [0.5, 0.0]])).round(4)
         array([[1.    , 0.6065]])
     """
