@@ -187,7 +187,3 @@ class TestDemo:
     def test_on_a_terminal_the_progress_bar_replaces_the_lines(self, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         assert demo.reporter(10) is None
-
-    def test_the_plots_of_the_documentation_are_those_of_the_demo(self):
-        folder = Path(__file__).parents[2] / "docs" / "images"
-        assert {"branin-contour.png", "branin-convergence.png", "ode-fit.png"} <= {p.name for p in folder.iterdir()}
