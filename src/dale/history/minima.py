@@ -57,9 +57,8 @@ class LocalMinimum:
         >>> import dale
         >>> result = dale.minimize(lambda x: (x[0] - 1) ** 2 + 3 * x[1] ** 2, [(-2, 2)] * 2, budget=20, seed=0)
         >>> minimum = result.local_minima[0]
-        >>> minimum.hessian.round(3), minimum.converged
-        (array([[2., 0.],
-               [0., 6.]]), True)
+        >>> minimum.hessian.diagonal().round(3), minimum.converged
+        (array([2., 6.]), True)
     """
 
     x: Vector

@@ -92,7 +92,7 @@ class Monomials(NamedTuple):
 
 def _with_one(A: Matrix) -> Matrix:
     """A (k, p) with a column of ones."""
-    padded = np.empty((len(A), A.shape[1] + 1))
+    padded = np.empty((len(A), A.shape[1] + 1), dtype=A.dtype)
     padded[:, :-1] = A
     padded[:, -1] = 1.0
     return padded
