@@ -37,43 +37,8 @@ def add_parser(commands: Any) -> None:
         title="commands (default: a quick comparison on some of the paper's functions)", metavar=""
     )
 
-    kind = kinds.add_parser("list", help="list functions, methods and peers")
-    kind.set_defaults(run=show_list)
-
-    kind = kinds.add_parser("run", help="make the runs that are missing; re-run the same command to resume")
-    _add_runs(kind, functions="paper", default="paper")
-    kind.add_argument("--variant", default="", help="moved, rotated or moved:rotated; applies to all functions")
-    kind.add_argument("--methods", default=DEFAULT_METHODS, help="names, separated by commas; or ours, peers, all")
-    kind.set_defaults(run=run_missing)
-
-    kind = kinds.add_parser("compare", help="print tables and write figures of runs")
-    kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help="files written by `dale bench run`")
-    kind.add_argument(
-        "--curves", type=Path, help="directory with curves of other benchmarks, one JSON file for each function"
-    )
-    kind.add_argument("--methods", default="all", help="names, separated by commas")
-    kind.add_argument("--functions", default="all", help=f"{NAMES_OR_GROUPS} (default: all with runs)")
-    kind.add_argument("--method", default="default", help="the method that is compared with all others")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
-    kind.add_argument("--out", type=Path, help="directory for figures")
-    kind.set_defaults(run=compare)
-
-    kind = kinds.add_parser("ablation", help="measure the contribution of each part of the default method")
-    _add_runs(kind, functions=",".join(ABLATION_FUNCTIONS), default=f"{len(ABLATION_FUNCTIONS)} functions of all kinds")
-    kind.add_argument("--only", default=",".join(VARIANTS), help="variants, separated by commas (default: %(default)s)")
-    kind.add_argument("--format", choices=["text", "markdown"], default="text")
-    kind.set_defaults(run=ablation)
-
-    kind = kinds.add_parser("paper", help="reproduce the figures of the paper's Section 4, with verdicts")
-    kind.add_argument("--quick", action="store_true", help="few runs: minutes instead of hours")
-    kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="directory for figures and page")
-    kind.add_argument("--rows", type=Path, help="file of the runs (default: in the same directory)")
-    kind.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
-    )
-    kind.add_argument("--only-draw", action="store_true", help="draw the existing runs, make no new ones")
-    kind.set_defaults(run=paper)
-
+    for add in (_add_list_parser, _add_run_parser, _add_compare_parser, _add_ablation_parser, _add_paper_parser):
+        add(kinds)
     add_speed_parser(kinds)
     add_scale_parser(kinds)
     add_workers_parser(kinds)
@@ -177,6 +142,53 @@ def quick_look(rows: Path) -> int:
         args = parser.parse_args(words)
         args.run(args)
     return 0
+
+
+def _add_list_parser(kinds: Any) -> None:
+    kind = kinds.add_parser("list", help="list functions, methods and peers")
+    kind.set_defaults(run=show_list)
+
+
+def _add_run_parser(kinds: Any) -> None:
+    kind = kinds.add_parser("run", help="make the runs that are missing; re-run the same command to resume")
+    _add_runs(kind, functions="paper", default="paper")
+    kind.add_argument("--variant", default="", help="moved, rotated or moved:rotated; applies to all functions")
+    kind.add_argument("--methods", default=DEFAULT_METHODS, help="names, separated by commas; or ours, peers, all")
+    kind.set_defaults(run=run_missing)
+
+
+def _add_compare_parser(kinds: Any) -> None:
+    kind = kinds.add_parser("compare", help="print tables and write figures of runs")
+    kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help="files written by `dale bench run`")
+    kind.add_argument(
+        "--curves", type=Path, help="directory with curves of other benchmarks, one JSON file for each function"
+    )
+    kind.add_argument("--methods", default="all", help="names, separated by commas")
+    kind.add_argument("--functions", default="all", help=f"{NAMES_OR_GROUPS} (default: all with runs)")
+    kind.add_argument("--method", default="default", help="the method that is compared with all others")
+    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    kind.add_argument("--out", type=Path, help="directory for figures")
+    kind.set_defaults(run=compare)
+
+
+def _add_ablation_parser(kinds: Any) -> None:
+    kind = kinds.add_parser("ablation", help="measure the contribution of each part of the default method")
+    _add_runs(kind, functions=",".join(ABLATION_FUNCTIONS), default=f"{len(ABLATION_FUNCTIONS)} functions of all kinds")
+    kind.add_argument("--only", default=",".join(VARIANTS), help="variants, separated by commas (default: %(default)s)")
+    kind.add_argument("--format", choices=["text", "markdown"], default="text")
+    kind.set_defaults(run=ablation)
+
+
+def _add_paper_parser(kinds: Any) -> None:
+    kind = kinds.add_parser("paper", help="reproduce the figures of the paper's Section 4, with verdicts")
+    kind.add_argument("--quick", action="store_true", help="few runs: minutes instead of hours")
+    kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="directory for figures and page")
+    kind.add_argument("--rows", type=Path, help="file of the runs (default: in the same directory)")
+    kind.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
+    )
+    kind.add_argument("--only-draw", action="store_true", help="draw the existing runs, make no new ones")
+    kind.set_defaults(run=paper)
 
 
 def _add_runs(kind: argparse.ArgumentParser, *, functions: str, default: str) -> None:
