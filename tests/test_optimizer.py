@@ -268,7 +268,7 @@ class TestBadInput:
 
     def test_unknown_trials(self, optimizer):
         before = self.state(optimizer)
-        with pytest.raises(ValueError, match="trial 99 is unknown here; this run has 4 trials"):
+        with pytest.raises(ValueError, match="trial 99 is unknown here; number of trials in this run: 4"):
             optimizer.tell(99, 1.0)
         with pytest.raises(ValueError, match="unknown"):
             optimizer.tell(-1, 1.0)

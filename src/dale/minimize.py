@@ -31,6 +31,7 @@ from dale.history.stopping import (
     TimeLimit,
     Tolerance,
     check_rules,
+    check_status,
     check_tolerance,
 )
 from dale.history.trial import Trial, TrialState
@@ -229,7 +230,7 @@ class _Loop:
         """The status of the first rule that ends the run."""
         rules = [rule for rule in self.rules if rule.immediate is immediate]
         clock = Clock(monotonic() - self.began, self.n_begun)
-        statuses = (rule.check(self.optimizer.snapshot, clock) for rule in rules)
+        statuses = (check_status(rule.check(self.optimizer.snapshot, clock), rule) for rule in rules)
         with one_blas_thread():
             return next((status for status in statuses if status is not None), None)
 

@@ -28,7 +28,7 @@ from dale.history.seeding import RandomStreams, check_seed
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
 from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial
-from dale.methods.base import Method, Proposal, check_method, require_constraints
+from dale.methods.base import Method, Proposal, check_method, check_proposal, require_constraints
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
 from dale.space.point import Params, format_point
@@ -329,7 +329,8 @@ class Optimizer:
         """The method's proposal; the last one again for the same snapshot."""
         if self._proposed is None or self._proposed[0] is not snapshot:
             rng = RandomStreams(self.seed, snapshot.history.n_asked)
-            self._proposed = snapshot, self.method.propose(snapshot, rng)
+            proposal = self.method.propose(snapshot, rng)
+            self._proposed = snapshot, check_proposal(proposal, self.space.dimension, self.method)
         return self._proposed[1]
 
     def _reassign(self) -> Trial | None:

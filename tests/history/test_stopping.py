@@ -68,6 +68,17 @@ def test_several_rules_and_invalid_rules():
         dale.minimize(bowl, [(-1, 1)] * 2, budget=4, seed=0, stopping=5)
 
 
+def test_a_rule_that_returns_no_status():
+    class Wordy:
+        immediate = True
+
+        def check(self, snapshot, clock):
+            return "stop"
+
+    with pytest.raises(TypeError, match=r"stopping: expected a dale\.Status or None from .*Wordy.*, got 'stop'"):
+        dale.minimize(bowl, [(-1, 1)] * 2, budget=4, seed=0, stopping=Wordy())
+
+
 def test_the_status_of_a_result_is_an_enum_and_a_number():
     result = dale.minimize(bowl, [(-1, 1)] * 2, budget=4, seed=0)
     assert result.status is dale.Status.BUDGET_SPENT

@@ -216,6 +216,13 @@ class TestUnsupported:
         with pytest.raises(TypeError, match="expected numeric parameters, got 'c'"):
             axis_of(dale.Space(c=dale.Choice(["a", "b"]), y=(0, 1)), "c")
 
+    def test_runs_with_options(self):
+        space = dale.Space(c=dale.Choice(["a", "b"]), y=(0, 1))
+        result = dale.minimize(lambda p: p["y"] + (p["c"] == "a"), space, budget=5, seed=0)
+        for data in (slice_data, contour_data):
+            with pytest.raises(TypeError, match="expected numeric parameters, got 'c'"):
+                data(result, space)
+
     def test_conditional_parameters(self):
         space = dale.Space(n=dale.Int(1, 3), x=dale.Float(0, 1).when(n=[2, 3]))
         result = dale.minimize(lambda p: p["n"] + p.get("x", 0.5), space, budget=8, seed=0)

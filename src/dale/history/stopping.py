@@ -230,6 +230,13 @@ def check_rules(rules: Any) -> tuple[StoppingRule, ...]:
     return several
 
 
+def check_status(status: Any, rule: StoppingRule) -> Status | None:
+    """What a rule has returned, if it is a status or None."""
+    if status is not None and not isinstance(status, Status):
+        raise TypeError(f"stopping: expected a dale.Status or None from {rule!r}, got {status!r}")
+    return status
+
+
 def check_tolerance(tolerance: Any) -> None:
     """Whether a tolerance is a positive number or None."""
     if tolerance is not None:

@@ -95,8 +95,8 @@ def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:
         isinstance(trial, Trial) and not np.array_equal(trial.unit_x, trials[number].unit_x)
     ):
         raise TrialError(
-            f"trial {number} is unknown here; this run has {len(trials)} trials. "
-            "Tell a trial to the optimizer that asked it, or use add(params, value)"
+            f"trial {number} is unknown here; number of trials in this run: {len(trials)}. Pass a trial to the "
+            "optimizer that proposed it, or use add(params, value)"
         )
     return trials[number]
 

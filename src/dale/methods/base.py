@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from dale._arrays import Vector
 from dale.history.reason import Reason
 from dale.history.seeding import RandomStreams
@@ -94,6 +96,17 @@ def check_method(method: Any) -> Method:
             f"{', '.join(declared)}; got {method!r}{lacks}"
         )
     checked: Method = method
+    return checked
+
+
+def check_proposal(proposal: Any, dimension: int, method: Method) -> Proposal:
+    """A method's proposal, if it is a finite point of the unit cube's dimension with a reason."""
+    point = np.asarray(proposal.point) if isinstance(proposal, Proposal) else None
+    if point is None or point.shape != (dimension,) or not np.isfinite(point).all():
+        raise TypeError(
+            f"method {method.name!r}: expected a Proposal with a finite point of shape ({dimension},), got {proposal!r}"
+        )
+    checked: Proposal = proposal
     return checked
 
 

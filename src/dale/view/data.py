@@ -204,10 +204,11 @@ def slice_data(
     surrogate = _surrogate(kept, length_scale, kernel)
     if result.x is None:
         raise ValueError("expected a feasible trial to slice through, got none; evaluate more points")
+    axes = [axis_of(space, name, grid_points) for name in space.names]
     best = np.asarray(result.x, dtype=float)
     points, values = np.array([t.x for t in kept], dtype=float), values_of(kept)
     slices = []
-    for i, axis in enumerate([axis_of(space, name, grid_points) for name in space.names]):
+    for i, axis in enumerate(axes):
         rows = np.tile(best, (len(axis.values), 1))
         rows[:, i] = axis.values
         mean, std = surrogate.predict(np.array([space.encode(params_of(space, row)) for row in rows]))

@@ -34,7 +34,7 @@ class Outcome:
         batch: Maximum number of trials per ask; 0 for no limit.
         seed: The seed.
         idle: Share of the workers' time in which they waited for a proposal.
-        server_busy: Share of the server's time in which it asked or told.
+        server_busy: Fraction of the server's time spent in `ask` and `tell`.
         proposal: Mean seconds of one proposal.
         proposal_95: 95 % quantile of the seconds of a proposal.
         tell: Mean seconds of a tell.

@@ -94,7 +94,7 @@ class Record:
 
     @property
     def server_share(self) -> float:
-        """The fraction of the server's time in which it asked or told; at 1, the server is the bottleneck."""
+        """The fraction of the server's time spent in `ask` and `tell`; at 1, the server is the bottleneck."""
         return (sum(ask.seconds for ask in self.asks) + self.tell_seconds) / self.ended
 
 
