@@ -16,7 +16,14 @@ from dale.history.snapshot import Snapshot
 
 
 class Proposal(NamedTuple):
-    """The next point (d,) of the unit cube and why it was chosen."""
+    """The next point (d,) of the unit cube and why it was chosen.
+
+    Examples:
+        >>> import numpy as np
+        >>> from dale.history import Reason, Source
+        >>> Proposal(np.array([0.5]), Reason(Source.GLOBAL)).reason.source
+        <Source.GLOBAL: 'global'>
+    """
 
     point: Vector
     reason: Reason
@@ -31,6 +38,11 @@ class Capabilities:
         outcome_constraints: It takes constraints that come with the values into account.
         noise: It models noise in the values.
         expected_improvement: Its reasons state the expected improvement, so that a run can converge.
+
+    Examples:
+        >>> import dale
+        >>> dale.methods.default().capabilities.outcome_constraints, dale.methods.paper().capabilities.noise
+        (True, False)
     """
 
     input_constraints: bool = False
@@ -40,7 +52,22 @@ class Capabilities:
 
 
 class Method(Protocol):
-    """Proposes the next evaluation. A frozen value: its settings, and no state."""
+    """Proposes the next evaluation. A frozen value: its settings, and no state.
+
+    Examples:
+        >>> import dale
+        >>> from dale.history import Reason, Source
+        >>> class Uniform:
+        ...     name, revision, capabilities = "uniform", 1, Capabilities()
+        ...
+        ...     def changed_settings(self):
+        ...         return {}
+        ...
+        ...     def propose(self, snapshot, rng):
+        ...         return Proposal(rng("global").random(snapshot.history.dimension), Reason(Source.GLOBAL))
+        >>> dale.minimize(lambda x: x[0] ** 2, [(-1, 1)], budget=5, seed=0, method=Uniform()).nfev
+        5
+    """
 
     @property
     def name(self) -> str:

@@ -285,7 +285,13 @@ class _LastSearch:
 
 @dataclass(frozen=True)
 class IMGPO:
-    """The method; it has no settings."""
+    """The method; it has no settings.
+
+    Examples:
+        >>> import dale
+        >>> dale.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], budget=9, seed=0, method=IMGPO()).nfev
+        9
+    """
 
     name: ClassVar[str] = "imgpo"
     revision: ClassVar[int] = 1

@@ -21,6 +21,10 @@ class TrustRegionSettings:
     Attributes:
         initial_radius: Radius of a new region, in sides of the cube. 0.12: best of a grid on the development functions.
         failure_tolerance: Failures in a row before the radius is halved. The name is TuRBO's, the value ours.
+
+    Examples:
+        >>> TrustRegionSettings().initial_radius
+        0.12
     """
 
     initial_radius: float = 0.12
@@ -37,6 +41,10 @@ class TaylorSettings:
             Bayes factor (``models/taylor.py``).
         std_factor: Factor of the model's std. 0.5, because the prior of independent weights overstates the std.
         allow_long_steps: Whether a certain model may step out of its region.
+
+    Examples:
+        >>> TaylorSettings().max_degree
+        6
     """
 
     max_degree: int = MAX_DEGREE
@@ -55,6 +63,10 @@ class GlobalSettings:
         max_observations: Maximum number of observations in the model, less one for each pending point.
         kernel: Kernel of the models of the objective, of its noise and of outcome constraints.
         acquisition: Acquisition function; a logarithm, because it is compared with the log EI of local steps.
+
+    Examples:
+        >>> GlobalSettings().max_observations
+        768
     """
 
     length_scale: AlphaRatio = AlphaRatio(initial=0.35, max_variance_ratio=4.0)  # noqa: RUF009 (frozen)
@@ -79,6 +91,10 @@ class SelectionSettings:
         min_ei_ratio_incumbent: Minimum ratio of local to global EI for a step from the incumbent.
         min_ei_ratio_other: Minimum ratio of local to global EI for a step from another center.
         local_turns: If the step from the incumbent has a smaller ratio, one in so many proposals is global.
+
+    Examples:
+        >>> SelectionSettings().local_turns
+        3
     """
 
     min_evaluations_per_parameter: int = 3
