@@ -34,11 +34,11 @@ def run(tmp_path):
     """Run a command with dale and python on PATH."""
     for name, text in files().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    folder = Path(sys.executable).parent
+    directory = Path(sys.executable).parent
     environment = {
         **os.environ,
         "PYTHONPATH": str(Path(dale.__file__).parents[1]),
-        "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(directory), os.environ["PATH"]]),
     }
 
     def run(line):

@@ -113,7 +113,7 @@ class TestRun:
         options = shlex.split(
             "--budget 9 --seed 3 --store other.db --n-parallel 2 --timeout 60 --time-limit 600 --target -1 "
             "--tolerance 1e-9 --noise 0.01 --x0 data.csv --y0 y --result out.json --key m.loss --logs here "
-            "--cwd {folder} --method default --no-progress"
+            "--cwd {directory} --method default --no-progress"
         )
         argv = line(*options, name=str(Path("loss.py").absolute()))
         assert main(argv) == 0
@@ -170,8 +170,8 @@ class TestRun:
 
     def test_no_feasible_point(self):
         program("infeasible.py", "json.dump({'value': 1, 'constraints': [1]}, open(sys.argv[1] + '/o', 'w'))")
-        args = ("{folder}", "{params}")
-        assert main(line("--budget", "2", "--result", "{folder}/o", name="infeasible.py", args=args)) == 1
+        args = ("{directory}", "{params}")
+        assert main(line("--budget", "2", "--result", "{directory}/o", name="infeasible.py", args=args)) == 1
 
     def test_arguments_after_the_first_two_dashes_belong_to_the_program(self):
         program("dashes.py", "assert sys.argv[1:3] == ['--', '--seed']; print(1)")

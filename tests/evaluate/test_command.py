@@ -86,10 +86,10 @@ class TestArguments:
         args = script(
             """
             params = json.load(open(sys.argv[1]))
-            assert os.path.dirname(sys.argv[1]) == os.environ["DALE_FOLDER"] == sys.argv[2]
+            assert os.path.dirname(sys.argv[1]) == os.environ["DALE_DIRECTORY"] == sys.argv[2]
             print(1 if set(params) == ({"k", "d", "l"} if params["k"] == "poly" else {"k", "l"}) else "wrong")
             """,
-            "{params}", "{folder}",
+            "{params}", "{directory}",
         )  # fmt: skip
         k, d, options = dale.Choice(["poly", "x"]), dale.Int(1, 2).when(k="poly"), dale.Choice([[1, "a"]])
         result = minimise(args, {"k": k, "d": d, "l": options}, budget=9)
@@ -114,7 +114,7 @@ class TestArguments:
             (["{a}"], {"a": dale.Choice(["x\0", "y"])}, "null character"),
             (["{a}"], {"a": dale.Choice(["\ud800", "y"])}, "surrogates not allowed"),
             (["{params}"], {"a": dale.Choice([{1}, 2])}, "cannot be written to the JSON file"),
-            (["{folder}"], {"folder": (0, 1)}, "the parameter name 'folder' is reserved"),
+            (["{directory}"], {"directory": (0, 1)}, "the parameter name 'directory' is reserved"),
             (["{k}", "{d}"], {"k": dale.Choice([1, 2]), "d": dale.Int(1, 2).when(k=1)}, "{d}, a conditional.*{params}"),
         ],
     )  # fmt: skip
@@ -131,8 +131,8 @@ class TestArguments:
             (["sim", 3], {}, TypeError, "must be text, got 3; write '3'"),
             (["sim", "\0"], {}, ValueError, "null character"),
             (["sim"], {"key": "a"}, ValueError, "needs result"),
-            (["sim"], {"result": "{a}.json"}, ValueError, "may contain {folder} and {trial}, got {a}"),
-            (["sim"], {"cwd": "{params}"}, ValueError, "may contain {folder} and {trial}"),
+            (["sim"], {"result": "{a}.json"}, ValueError, "may contain {directory} and {trial}, got {a}"),
+            (["sim"], {"cwd": "{params}"}, ValueError, "may contain {directory} and {trial}"),
         ],
     )
     def test_invalid_commands(self, args, more, error, said):
@@ -165,9 +165,9 @@ class TestEnvironment:
 
     def test_a_working_directory_per_evaluation(self, script, tmp_path):
         args = script(
-            "open('out.json', 'w').write(sys.argv[1]); assert os.getcwd() == os.environ['DALE_FOLDER']", "{a}"
+            "open('out.json', 'w').write(sys.argv[1]); assert os.getcwd() == os.environ['DALE_DIRECTORY']", "{a}"
         )
-        result = minimise(args, cwd="{folder}", result="out.json", n_parallel=2, budget=4, store=tmp_path / "run.db")
+        result = minimise(args, cwd="{directory}", result="out.json", n_parallel=2, budget=4, store=tmp_path / "run.db")
         assert [t.value for t in result.history] == [t.params["a"] for t in result.history]
         assert sorted(p.parent.name for p in tmp_path.glob("run.logs/*/out.json")) == list("0123")
 

@@ -77,7 +77,9 @@ class TestFailures:
 class TestLogs:
     def test_files_of_an_evaluation(self, script, tmp_path):
         args = script(
-            "print('out'); print('err', file=sys.stderr); open(sys.argv[1] + '/mine', 'w'); print(2)", "{folder}", "{a}"
+            "print('out'); print('err', file=sys.stderr); open(sys.argv[1] + '/mine', 'w'); print(2)",
+            "{directory}",
+            "{a}",
         )
         minimise(args, store=tmp_path / "run.v2.db", n_parallel=2)
         folders = [tmp_path / "run.v2.logs" / name for name in "01"]
@@ -174,7 +176,7 @@ class TestNoProcessIsLeft:
             """
             def tidy(*_):
                 time.sleep(0.3)
-                open(os.environ["DALE_FOLDER"] + "/tidied", "w").close()
+                open(os.environ["DALE_DIRECTORY"] + "/tidied", "w").close()
                 sys.exit(7)
             signal.signal(signal.SIGTERM, tidy)
             while True:

@@ -105,16 +105,16 @@ class TestResultFiles:
         ],
     )
     def test_a_number(self, text, key, value, script):
-        args = script(f"open(sys.argv[1] + '/out.json', 'w').write({text!r}); print(99)", "{folder}", "{a}")
-        result = minimise(args, budget=1, result="{folder}/out.json", key=key)
+        args = script(f"open(sys.argv[1] + '/out.json', 'w').write({text!r}); print(99)", "{directory}", "{a}")
+        result = minimise(args, budget=1, result="{directory}/out.json", key=key)
         assert (result.fun, errors(result)) == (value, [])
 
     def test_noise_and_constraints(self, script):
         args = script(
             "json.dump({'value': 1, 'noise': 0.5, 'constraints': [-1, 2]}, open(sys.argv[1] + '/o', 'w'))",
-            "{folder}", "{a}",
+            "{directory}", "{a}",
         )  # fmt: skip
-        result = minimise(args, budget=1, result="{folder}/o", method=None)
+        result = minimise(args, budget=1, result="{directory}/o", method=None)
         (trial,) = result.history
         assert (trial.value, trial.noise, trial.constraints) == (1.0, 0.5, (-1.0, 2.0))
 
@@ -137,8 +137,8 @@ class TestResultFiles:
     def test_invalid_content(self, text, key, said, script):
         path = Path("text")
         path.write_text(text)
-        args = script("open(sys.argv[1] + '/out.json', 'w').write(open('text').read())", "{folder}", "{a}")
-        (why,) = errors(minimise(args, budget=1, result="{folder}/out.json", key=key))
+        args = script("open(sys.argv[1] + '/out.json', 'w').write(open('text').read())", "{directory}", "{a}")
+        (why,) = errors(minimise(args, budget=1, result="{directory}/out.json", key=key))
         assert said in why
 
     def test_a_missing_file(self, script):
@@ -156,5 +156,7 @@ class TestResultFiles:
 
     @pytest.mark.parametrize("more", [{"n_parallel": 2}, {"executor": ThreadPoolExecutor(1)}], ids=["n", "executor"])
     def test_one_file_for_several_evaluations_is_rejected(self, more):
-        with pytest.raises(ValueError, match=r"expected {folder} or {trial} in result or cwd, got result='out.json'"):
+        with pytest.raises(
+            ValueError, match=r"expected {directory} or {trial} in result or cwd, got result='out.json'"
+        ):
             minimise([sys.executable, "{a}"], result="out.json", **more)

@@ -36,8 +36,8 @@ METHODS: dict[str, Callable[[], Any]] = {
 PROGRAM_OPTIONS = ("result", "key", "logs", "cwd")  # not valid with --function
 DESCRIPTION = """\
 Minimise the last number that a program prints. In the arguments of the program, {a} is replaced by parameter a of the
-space, {params} by the path of a JSON file with all parameters, {folder} by the path of a directory for the evaluation,
-and {trial} by the id of the trial. No shell is involved. Re-run the same command to resume."""
+space, {params} by the path of a JSON file with all parameters, {directory} by the path of a directory for the
+evaluation, and {trial} by the id of the trial. No shell is involved. Re-run the same command to resume."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -68,10 +68,10 @@ def add_parser(subparsers: Any) -> None:
     )
     add("--x0", metavar="FILE", help="CSV file with points to evaluate first")
     add("--y0", metavar="COLUMN", help="column of that file with their values, if known")
-    add("--result", metavar="FILE", help="JSON file that the program writes its value to, such as {folder}/out.json")
+    add("--result", metavar="FILE", help="JSON file that the program writes its value to, such as {directory}/out.json")
     add("--key", metavar="KEY", help="place of the value in that file, such as metrics.loss")
     add("--logs", metavar="DIR", help="directory for the output of the program (next to the store)")
-    add("--cwd", metavar="DIR", help="working directory of the program; {folder} gives each evaluation its own")
+    add("--cwd", metavar="DIR", help="working directory of the program; {directory} gives each evaluation its own")
     add("--method", choices=METHODS, default="default", help="optimization method (%(default)s)")
     add("--dask", metavar="ADDRESS", help="evaluate on the workers of the Dask scheduler at this address")
     add("--no-progress", action="store_true", help="print only the result and the first failure")

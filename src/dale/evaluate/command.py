@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dale.errors import Retry
-from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, as_text, pieces, placeholders
+from dale.evaluate.placeholders import DIRECTORY, PARAMS, TRIAL, as_text, pieces, placeholders
 from dale.evaluate.program import Program, ProgramSpec
 from dale.space.space import Space
 
@@ -25,7 +25,7 @@ class Command:
     The program receives its arguments unchanged and without a shell, so the value of a parameter cannot become anything
     but an argument. In an argument, ``{a}`` stands for parameter a (``{x0}``, ``{x1}``, ... in a space without names),
     with all digits or in a format (``{a:.3f}``); ``{params}`` for the path of a JSON file with all parameters;
-    ``{trial}`` for the id of the trial; ``{folder}`` for a directory for this evaluation; ``{{`` and ``}}`` for braces.
+    ``{trial}`` for the id of the trial; ``{directory}`` for a directory of this evaluation; ``{{``, ``}}`` for braces.
 
     The value is the last number on standard output, unless ``result`` names a file. Exit code 75 (``EX_TEMPFAIL``)
     means a transient failure, like ``dale.Retry``; any other nonzero exit code fails the trial.
@@ -33,11 +33,11 @@ class Command:
     Args:
         args: The program and its arguments.
         result: Path of a JSON file that the program writes: a number, or an object with ``value`` and optionally
-            ``noise`` and ``constraints``, as in ``dale.Evaluation``. It may contain ``{folder}`` and ``{trial}``.
+            ``noise`` and ``constraints``, as in ``dale.Evaluation``. It may contain ``{directory}`` and ``{trial}``.
         key: Place of the value in that file: ``"metrics.loss"``.
         logs: Directory for the directories of the evaluations. None for one next to the store; without a store they are
             temporary and deleted after each evaluation.
-        cwd: Working directory of the program; None for the current one. ``"{folder}"`` gives each evaluation its own.
+        cwd: Working directory of the program; None for the current one; ``"{directory}"`` for one per evaluation.
 
     Examples:
         >>> import sys
@@ -71,8 +71,8 @@ class Command:
             raise ValueError(f"key must be text, and needs result, the JSON file that it refers to; got key={key!r}")
         object.__setattr__(self, "key", key)
         for piece in placeholders([path for path in (self.result, self.cwd) if path is not None]):
-            if piece.name not in (FOLDER, TRIAL) or piece.form:
-                raise ValueError(f"result and cwd may contain {{folder}} and {{trial}}, got {{{piece.name}}}")
+            if piece.name not in (DIRECTORY, TRIAL) or piece.form:
+                raise ValueError(f"result and cwd may contain {{directory}} and {{trial}}, got {{{piece.name}}}")
 
     def __call__(self, params: Any, trial: int = 0) -> Any:
         """Run the program once, and return its value, which ``Optimizer.tell`` accepts.
@@ -134,14 +134,14 @@ class Command:
                     _check_json(name, value)
 
     def _check_names(self, space: Space) -> None:
-        reserved = [name for name in space.names if name in (TRIAL, FOLDER, PARAMS)]
+        reserved = [name for name in space.names if name in (TRIAL, DIRECTORY, PARAMS)]
         if reserved:
             raise ValueError(f"the parameter name {reserved[0]!r} is reserved for a placeholder; rename the parameter")
         used = list(placeholders(self.args))
         for piece in used:
-            if piece.name in (FOLDER, PARAMS) and piece.form:
+            if piece.name in (DIRECTORY, PARAMS) and piece.form:
                 raise ValueError(f"{{{piece.name}}} is a path and takes no format, got {{{piece.name}:{piece.form}}}")
-            if piece.name not in (TRIAL, FOLDER, PARAMS, *space.names):
+            if piece.name not in (TRIAL, DIRECTORY, PARAMS, *space.names):
                 raise ValueError(
                     f"the command contains {{{piece.name}}}; expected one of the parameters "
                     f"{', '.join(map(repr, space.names))}. Write {{{{ and }}}} for literal braces"

@@ -48,8 +48,8 @@ def _command_evaluator(
 
     if command.shares_result_file and n != 1 and not (n is None and executor is None):
         raise ValueError(
-            "evaluations that run at once need different result files; expected {folder} or {trial} in result or cwd, "
-            f"got result={command.result!r}"
+            "evaluations that run at once need different result files; expected {directory} or {trial} in result or "
+            f"cwd, got result={command.result!r}"
         )
     program, limit = command.program(space, store, executor), math.inf if seconds is None else seconds
     if executor is None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-TRIAL, FOLDER, PARAMS = "trial", "folder", "params"  # placeholders other than the parameters
+TRIAL, DIRECTORY, PARAMS = "trial", "directory", "params"  # placeholders other than the parameters
 
 
 class Piece(NamedTuple):

@@ -35,7 +35,7 @@ from typing import Any
 from dale.evaluate import watchdog
 from dale.evaluate.outcome import Outcome, TrialObjective
 from dale.evaluate.output import TAIL, file_stamp, last_number, tail, value_from_json
-from dale.evaluate.placeholders import FOLDER, PARAMS, TRIAL, fill, placeholders
+from dale.evaluate.placeholders import DIRECTORY, PARAMS, TRIAL, fill, placeholders
 from dale.evaluate.termination import GRACE, describe_exit
 from dale.space.parameter import Parameter
 from dale.space.space import Space
@@ -113,7 +113,7 @@ class Program(TrialObjective):
         spec = self.spec
         values = _by_name(params)
         values |= {name: p.to_argument(values[name]) for name, p in self.parameters.items() if name in values}
-        own = {TRIAL: trial, FOLDER: str(directory), PARAMS: str(directory / PARAMS_FILE)}
+        own = {TRIAL: trial, DIRECTORY: str(directory), PARAMS: str(directory / PARAMS_FILE)}
         if any(piece.name == PARAMS for piece in placeholders(spec.args)):
             (directory / PARAMS_FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         try:
@@ -179,7 +179,7 @@ class Program(TrialObjective):
 
     def _environment(self, trial: int, directory: Path) -> dict[str, str]:
         inherited = os.environ if self.environment is None else self.environment
-        return {**inherited, "DALE_TRIAL": str(trial), "DALE_FOLDER": str(directory)}
+        return {**inherited, "DALE_TRIAL": str(trial), "DALE_DIRECTORY": str(directory)}
 
     def _failed(self, args: list[str], directory: Path, why: str, *, retry: bool = False) -> Outcome:
         logs = directory if self.logs is not None else None
