@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dale.history.seeding import check_seed, generator
+from dale.history.seeding import RandomStreams, check_seed, generator
 
 
 def test_same_seed_same_numbers():
@@ -62,3 +62,8 @@ def test_a_seed_that_is_not_an_integer_raises(seed):
 def test_a_negative_seed_raises(seed):
     with pytest.raises(ValueError, match=rf"seed must be a non-negative integer or None, got {seed}"):
         check_seed(seed)
+
+
+def test_an_unknown_stream_raises():
+    with pytest.raises(ValueError, match="stream: expected one of 'global', 'local', got 'mine'"):
+        RandomStreams(0, 0)("mine")

@@ -59,6 +59,8 @@ def test_local_minima_are_computed_when_they_are_read(analyses):
     result = dale.minimize(BRANIN.fun, BRANIN.bounds, budget=25, seed=0)
     assert not analyses["minima"].calls
     assert "local_minima" not in result
+    assert "local_minima" in dir(result)
+    assert not analyses["minima"].calls
     minima = result.local_minima
     assert result["local_minima"] is minima
     assert "local_minima" in result

@@ -166,6 +166,8 @@ def test_an_acquisition_function_is_a_value(acquisition):
 def test_the_default_method_needs_second_derivatives():
     with pytest.raises(TypeError, match=r"expected a dale\.acquisition\.SecondOrderAcquisition"):
         dale.methods.default(acquisition=LowerConfidenceBound())
+    with pytest.raises(ValueError, match="beta: expected a finite number of at least 0, got -1"):
+        dale.methods.lcb(beta=-1)
 
 
 @pytest.mark.parametrize("kernel", [Matern52(0.3), "SquaredExponential", None, float])

@@ -96,7 +96,7 @@ def test_without_names():
     space = dale.Space.from_pairs([(0, 1), dale.Int(0, 5)])
     [(x, _)] = points_of([{"x1": "3", "x0": "0.25", "note": "first"}], space)
     assert x.tolist() == [0.25, 3.0]
-    with pytest.raises(ValueError, match=r"row 1 .*no value for 'x1'; the columns are x0, x1"):
+    with pytest.raises(ValueError, match=r"row 1 .*no value for 'x1'; expected the columns x0, x1"):
         points_of([{"x0": 0.25, "x2": 3}], space)
 
 

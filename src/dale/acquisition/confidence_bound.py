@@ -28,7 +28,7 @@ class LowerConfidenceBound:
     """-(mean - beta std); the best value so far plays no part.
 
     Attributes:
-        beta: Number of standard deviations.
+        beta: Number of standard deviations, at least 0.
 
     Examples:
         >>> from dale.models import Prediction
@@ -38,6 +38,10 @@ class LowerConfidenceBound:
 
     beta: float = BETA
     is_log: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.beta) and self.beta >= 0):
+            raise ValueError(f"beta: expected a finite number of at least 0, got {self.beta!r}")
 
     def __call__(self, prediction: Prediction, best: float) -> Vector:
         """Values, (k,)."""

@@ -102,6 +102,9 @@ class Result(OptimizeResult):
         self["local_minima"] = find()
         return self["local_minima"]
 
+    def __dir__(self) -> list[str]:
+        return sorted({*self, "local_minima"})  # completion offers it before it is computed
+
     def __reduce__(self) -> tuple[Any, ...]:
         if "_find_minima" in self.__dict__:
             _ = self.local_minima  # a copy or a pickle has no snapshot to compute them from

@@ -40,6 +40,8 @@ class RandomStreams:
         One object for each stream, whose draws continue at the next call.
         """
         if stream not in self._streams:
+            if stream not in STREAMS:
+                raise ValueError(f"stream: expected one of {', '.join(map(repr, STREAMS))}, got {stream!r}")
             self._streams[stream] = generator(self.seed, self.ask, *STREAMS[stream])
         return self._streams[stream]
 

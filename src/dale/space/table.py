@@ -131,7 +131,7 @@ def _check_names(names: list[Any], where: str) -> None:
 def _in_order(values: Mapping[str, Any], space: Space) -> list[Any]:
     missing = [name for name in space.names if name not in values]
     if missing:
-        raise SpaceError(f"no value for {', '.join(map(repr, missing))}; the columns are {', '.join(space.names)}")
+        raise SpaceError(f"no value for {', '.join(map(repr, missing))}; expected the columns {', '.join(space.names)}")
     return [values[name] for name in space.names]
 
 
