@@ -16,6 +16,9 @@ from distributed import Client, LocalCluster
 
 # By default a LocalCluster gives up a worker that is not back 15 s after it died, also if it died again meanwhile.
 dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
+# Dask's profiler calls sys._current_frames 100 times per second, which can deadlock before Python 3.11.9
+# (python/cpython#106883): the event loop stops, and a run waits forever.
+dask.config.set({"distributed.worker.profile.enabled": False})
 
 ROOT = Path(__file__).parents[2]
 OPEN = ExitStack()
