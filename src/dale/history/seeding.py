@@ -24,6 +24,10 @@ class RandomStreams:
     Attributes:
         seed: Seed of the run.
         ask: Number of the ask.
+
+    Examples:
+        >>> RandomStreams(seed=0, ask=3)("local").random() == RandomStreams(seed=0, ask=3)("local").random()
+        True
     """
 
     seed: int

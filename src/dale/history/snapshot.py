@@ -53,6 +53,13 @@ class Snapshot:
         history: The trials.
         domain: The points that may be proposed.
         cache: Saves time from one snapshot to the next.
+
+    Examples:
+        >>> import dale
+        >>> optimizer = dale.Optimizer([(0, 1)], seed=0)
+        >>> _ = optimizer.tell(optimizer.ask(), 1.0)
+        >>> optimizer.snapshot.incumbent.value, optimizer.snapshot.is_noisy
+        (1.0, False)
     """
 
     history: History

@@ -89,6 +89,16 @@ class StoppingRule(Protocol):
 
     A rule with ``immediate`` true is checked after every evaluation and ends the run at once; running evaluations are
     abandoned. Other rules are checked before each new evaluation; running ones are waited for.
+
+    Examples:
+        >>> import dale
+        >>> class FirstFailure:
+        ...     immediate = True
+        ...     def check(self, snapshot, clock):
+        ...         failed = any(trial.error is not None for trial in snapshot.history.trials)
+        ...         return dale.Status.STOPPED if failed else None
+        >>> dale.minimize(lambda x: 1 / 0, [(0, 1)], budget=30, seed=0, stopping=FirstFailure()).nfev
+        1
     """
 
     @property
@@ -103,7 +113,13 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of evaluations."""
+    """A number of evaluations.
+
+    Examples:
+        >>> import dale
+        >>> dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=9, seed=0, stopping=Budget(4)).nfev
+        4
+    """
 
     n: int
     immediate: ClassVar[bool] = False
@@ -121,7 +137,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """Seconds after which no evaluation is begun; None for no limit."""
+    """Seconds after which no evaluation is begun; None for no limit.
+
+    Examples:
+        >>> TimeLimit(60.0).check(snapshot=None, clock=Clock(seconds=61.0, n_begun=5)).message
+        'The time limit is reached'
+    """
 
     seconds: float | None
     immediate: ClassVar[bool] = False
@@ -142,7 +163,13 @@ class TimeLimit:
 
 @dataclass(frozen=True)
 class Target:
-    """A value that is good enough; None for none."""
+    """A value that is good enough; None for none.
+
+    Examples:
+        >>> import dale
+        >>> dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=30, seed=0, stopping=Target(0.01)).message
+        'The target is reached'
+    """
 
     value: float | None
     immediate: ClassVar[bool] = True

@@ -17,7 +17,14 @@ from dale.space.point import Params
 
 
 class TrialState(StrEnum):
-    """State of a trial."""
+    """State of a trial.
+
+    Examples:
+        >>> import dale
+        >>> optimizer = dale.Optimizer([(0, 1)], seed=0)
+        >>> optimizer.tell(optimizer.ask(), 1.0).state
+        <TrialState.COMPLETE: 'complete'>
+    """
 
     PENDING = "pending"
     COMPLETE = "complete"

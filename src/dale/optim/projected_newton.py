@@ -92,6 +92,14 @@ def minimize_on_box(
 
     Returns:
         The minima, (k, d), and the values there, (k,): never above those at the starts.
+
+    Examples:
+        >>> def fun(X):  # the square of the distance to 0.3
+        ...     return FunctionValues(((X - 0.3) ** 2).sum(axis=1), 2 * (X - 0.3), np.full((len(X), 1, 1), 2.0))
+        >>> tolerance = Tolerance(gtol=1e-9, ftol=1e-12)
+        >>> x, value = minimize_on_box(fun, np.array([[0.9]]), np.zeros(1), np.ones(1), tolerance=tolerance)
+        >>> x.round(6)
+        array([[0.3]])
     """
     ends = np.clip(starts, low, high)
     here = fun(ends)

@@ -39,7 +39,8 @@ class Choice(Parameter):
         ordered: Whether neighbouring options are similar, as "small", "medium", "large" are.
 
     Examples:
-        ``dale.Choice(["relu", "gelu", None])``
+        >>> Choice(["relu", "gelu", None])
+        Choice(['relu', 'gelu', None])
     """
 
     options: tuple[Any, ...]

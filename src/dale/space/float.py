@@ -33,7 +33,8 @@ class Float(Parameter):
         step: Distance between values; None for continuous values. It cannot be combined with ``log``.
 
     Examples:
-        ``dale.Float(1e-5, 1e-1, log=True)``
+        >>> Float(1e-5, 1e-1, log=True)
+        Float(low=1e-05, high=0.1, log=True, step=None)
     """
 
     low: float

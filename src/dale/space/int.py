@@ -36,7 +36,8 @@ class Int(Parameter):
         step: Distance between values, counted from ``low``; it cannot be combined with ``log``.
 
     Examples:
-        ``dale.Int(1, 12)``
+        >>> Int(1, 12)
+        Int(low=1, high=12, log=False, step=1)
     """
 
     low: int

@@ -42,7 +42,10 @@ class Space:
         is_numeric: Whether all parameters are numeric.
 
     Examples:
-        ``dale.Space(lr=dale.Float(1e-5, 1e-1, log=True), depth=dale.Int(1, 12), width=(1.0, 9.0))``
+        >>> import dale
+        >>> space = dale.Space(lr=dale.Float(1e-5, 1e-1, log=True), depth=dale.Int(1, 12), width=(1.0, 9.0))
+        >>> space.names, space.dimension
+        (('lr', 'depth', 'width'), 3)
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
