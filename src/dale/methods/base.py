@@ -36,19 +36,17 @@ class Capabilities:
     Attributes:
         input_constraints: It proposes only points that ``snapshot.domain`` allows.
         outcome_constraints: It takes constraints that come with the values into account.
-        noise: It models noise in the values.
-        expected_improvement: Its reasons state the expected improvement, so that a run can converge.
 
     Examples:
         >>> import dale
-        >>> dale.methods.default().capabilities.outcome_constraints, dale.methods.paper().capabilities.noise
-        (True, False)
+        >>> dale.methods.default().capabilities.outcome_constraints
+        True
+        >>> dale.methods.paper().capabilities.outcome_constraints
+        False
     """
 
     input_constraints: bool = False
     outcome_constraints: bool = False
-    noise: bool = False
-    expected_improvement: bool = False
 
 
 class Method(Protocol):

@@ -84,11 +84,7 @@ class BayesianOptimization:
     kernel: KernelFactory = SquaredExponential
     name: ClassVar[str] = "bayesian_optimization"
     revision: ClassVar[int] = 1
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The reasons state the expected improvement if the acquisition function is its logarithm."""
-        return Capabilities(expected_improvement=self.acquisition.is_log)
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     def changed_settings(self) -> Mapping[str, Any]:
         """Settings that differ from the defaults, by name."""

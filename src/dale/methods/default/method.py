@@ -62,9 +62,7 @@ class DefaultMethod:
     n_initial: int = 3
     name: ClassVar[str] = "default"
     revision: ClassVar[int] = 1
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        input_constraints=True, outcome_constraints=True, noise=True, expected_improvement=True
-    )
+    capabilities: ClassVar[Capabilities] = Capabilities(input_constraints=True, outcome_constraints=True)
 
     def changed_settings(self) -> Mapping[str, Any]:
         """Settings that differ from the defaults, by name."""
