@@ -7,7 +7,6 @@ A short version runs by default. ``DALE_FULL=1 pytest tests/test_hostile.py`` ru
 import itertools
 import math
 import os
-import time
 
 import numpy as np
 import pytest
@@ -226,12 +225,10 @@ class TestEarlierPoints:
         for x in rng.random((10_000, 6)):
             optimizer.add(x, bowl(x))
         best_added = optimizer.best.value
-        start = time.perf_counter()
         for _ in range(3):
             trial = optimizer.ask()
             assert ((trial.x >= 0) & (trial.x <= 1)).all()
             optimizer.tell(trial, bowl(trial.x))
-        assert time.perf_counter() - start < 30  # it takes one second
         assert optimizer.best.value < 0.1 * best_added
         assert optimizer.best.reason.source is not Source.ADDED
 

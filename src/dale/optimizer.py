@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import RLock
 from typing import Any, Literal, overload
 
@@ -19,7 +19,7 @@ from dale import methods
 from dale._arrays import Vector
 from dale._blas import one_blas_thread
 from dale.errors import SpaceError, SpaceExhausted, TrialError
-from dale.history.added_data import in_row, read_evaluations
+from dale.history.added_data import AddedRow, in_row, read_evaluations
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
 from dale.history.history import History
 from dale.history.reason import Reason, Source
@@ -203,11 +203,9 @@ class Optimizer:
             raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
         with self.transaction():  # all of them, or none if one fails
             trials = [self._ask()]
-            while len(trials) < n:
-                try:
+            with suppress(SpaceExhausted):
+                while len(trials) < n:
                     trials.append(self._ask())
-                except SpaceExhausted:
-                    break
         return trials
 
     def tell(self, trial: Trial | int, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
@@ -254,7 +252,7 @@ class Optimizer:
         """Record an evaluation that was made elsewhere; the arguments are those of ``tell``."""
         with self.transaction():
             checked, unit_x = self.space.read(params)
-            return self._add(checked, unit_x, self._check(value, noise, constraints))
+            return self._add([AddedRow(checked, unit_x, self._check(value, noise, constraints))])[0]
 
     def add_all(
         self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
@@ -279,7 +277,7 @@ class Optimizer:
                     self._check_fit(row.evaluation)
                 except ValueError as error:
                     raise in_row(i, error) from None
-            return [self._add(*row, f"no value in row {i}") for i, row in enumerate(rows, 1)]
+            return self._add(rows)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -356,33 +354,37 @@ class Optimizer:
             )
         return self._record(checked, unit_x, Reason(Source.USER))
 
-    def _add(self, params: Params, unit_x: Vector, evaluation: Evaluation | None, why: str = "") -> Trial:
-        """A trial at a known point, complete or failed."""
-        failed: dict[str, Any] = {"state": TrialState.FAILED, "error": why}
-        known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
-        return self._record(params, unit_x, Reason(Source.ADDED), allowed=self._allows(params), **known)
+    def _add(self, rows: Sequence[AddedRow]) -> list[Trial]:
+        """Trials at known points, complete or failed; the history is copied once for all of them."""
+        trials, first, reason = [], len(self._history.trials), Reason(Source.ADDED)
+        for i, (params, unit_x, evaluation) in enumerate(rows):
+            failed: dict[str, Any] = {"state": TrialState.FAILED, "error": f"no value in row {i + 1}"}
+            known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
+            x, allowed = self.space.as_array(params), self._allows(params)
+            trials.append(Trial(first + i, params, x, unit_x, reason, allowed=allowed, **known))
+        return self._write(EventKind.ADD, trials)
 
     def _allows(self, params: Params) -> bool:
         """Whether the input constraints allow a point of the user's."""
         return self.constraints is None or self.constraints.allows(params)
 
-    def _record(self, params: Params, unit_x: Vector, reason: Reason, **known: Any) -> Trial:
-        """A new trial: pending, or with what is known of it."""
+    def _record(self, params: Params, unit_x: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
+        """A new pending trial."""
         with self.transaction():
             number, x = len(self._history.trials), self.space.as_array(params)
-            trial = Trial(number, params, x, unit_x, reason, **known)
-            return self._write(EventKind.ASK if trial.state is TrialState.PENDING else EventKind.ADD, trial)
+            return self._write(EventKind.ASK, [Trial(number, params, x, unit_x, reason, allowed=allowed)])[0]
 
     def _replace(self, trial: Trial, **changes: Any) -> Trial:
         changed = dataclasses.replace(trial, **changes)
-        return self._write(EventKind.TELL if changed.state is TrialState.COMPLETE else EventKind.FAIL, changed)
+        return self._write(EventKind.TELL if changed.state is TrialState.COMPLETE else EventKind.FAIL, [changed])[0]
 
-    def _write(self, kind: EventKind, trial: Trial) -> Trial:
+    def _write(self, kind: EventKind, trials: list[Trial]) -> list[Trial]:
         """To the store first: what cannot be kept has not happened."""
         if self._store is not None:
-            self._store.append(kind, trial)
-        self._history = self._history.with_trials([trial])
-        return trial
+            for trial in trials:
+                self._store.append(kind, trial)
+        self._history = self._history.with_trials(trials)
+        return trials
 
     def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
         """An evaluation in its proper types; an error if it does not fit the run."""
