@@ -198,7 +198,7 @@ class Optimizer:
         """
         if n is None:
             return self._ask() if at is None else self._ask_at(at)
-        check_count(n, "n")
+        check_count(n, "n", "a positive integer or None")
         if at is not None:
             raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
         with self.transaction():  # all of them, or none if one fails

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator
 from dale.evaluate.serial import SerialEvaluator
-from dale.history.evaluation import check_positive
+from dale.history.evaluation import check_count, check_positive
 from dale.space.space import Space
 
 
@@ -60,11 +59,7 @@ def _command_evaluator(
 def _check_n_parallel(n: Any) -> int | None:
     if n is None:
         return None
-    if isinstance(n, bool) or not isinstance(n, Integral):
-        raise TypeError(f"n_parallel must be a positive integer or None, got {n!r}")
-    if n < 1:
-        raise ValueError(f"n_parallel must be at least 1, got {n!r}; it is the number of evaluations at once")
-    return int(n)
+    return check_count(n, "n_parallel", "a positive integer or None", "it is the number of evaluations at once")
 
 
 def _check_timeout(seconds: Any) -> float | None:

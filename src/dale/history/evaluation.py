@@ -121,12 +121,14 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     return tuple(float(v) for v in values)
 
 
-def check_count(n: Any, name: str) -> None:
-    """Whether an argument is a positive integer."""
+def check_count(n: Any, name: str, expected: str, hint: str = "") -> int:
+    """An argument as a positive integer."""
     if isinstance(n, bool) or not isinstance(n, Integral):
-        raise TypeError(f"{name} must be a positive integer or None, got {n!r}")
+        raise TypeError(f"{name} must be {expected}, got {n!r}")
     if n < 1:
-        raise ValueError(f"{name} must be a positive integer or None, got {n!r}")
+        must = f"at least 1, got {n!r}; {hint}" if hint else f"{expected}, got {n!r}"
+        raise ValueError(f"{name} must be {must}")
+    return int(n)
 
 
 def check_positive(number: Any, name: str, expected: str, hint: str) -> float:

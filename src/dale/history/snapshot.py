@@ -81,6 +81,11 @@ class Snapshot:
         return self.history.observations.noise.modelled
 
     @property
+    def is_constrained(self) -> bool:
+        """Whether there are input or outcome constraints."""
+        return self.domain.allowed_set is not None or self.history.observations.constraints.shape[1] > 0
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether every point of a finite space has been proposed."""
         return self.domain.exhausted(self.history.seen)

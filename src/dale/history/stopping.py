@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from dale.history.evaluation import check_positive
+from dale.history.evaluation import check_count, check_positive
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
@@ -125,10 +125,8 @@ class Budget:
     immediate: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, Integral):
-            raise TypeError(f"budget must be a positive integer, the number of evaluations, got {self.n!r}")
-        if self.n < 1:
-            raise ValueError(f"budget must be at least 1, got {self.n!r}; it is the number of evaluations")
+        meaning = "the number of evaluations"
+        check_count(self.n, "budget", f"a positive integer, {meaning}", f"it is {meaning}")
 
     def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
         """Whether all evaluations have begun."""

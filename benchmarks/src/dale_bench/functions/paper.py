@@ -32,8 +32,8 @@ def branin_hoo(x: Vector) -> Vector:
     """A parabolic valley with a cosine along it: (y - p(x))^2 + 10 (1 - t) cos x + 10 >= 10 t everywhere."""
     first, second = x[..., 0], x[..., 1]
     t = 1 / (8 * np.pi)
-    valley = second - 5.1 / (4 * np.pi**2) * first**2 + 5 / np.pi * first - 6
-    return np.asarray(valley**2 + 10 * (1 - t) * np.cos(first) + 10)
+    bend = second - 5.1 / (4 * np.pi**2) * first**2 + 5 / np.pi * first - 6
+    return np.asarray(bend**2 + 10 * (1 - t) * np.cos(first) + 10)
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,6 @@ class GlobalSearch:
         return self.snapshot.domain
 
     @property
-    def is_constrained(self) -> bool:
-        """Whether there are constraints of either kind."""
-        return self.domain.allowed_set is not None or self.observations.constraints.shape[1] > 0
-
-    @property
     def previous(self) -> float | None:
         """Length-scale of the last proposal."""
         return self.snapshot.history.length_scale
@@ -136,7 +131,7 @@ class GlobalSearch:
     @property
     def target(self) -> float:
         """The value to improve on, in the units of the model."""
-        if self.incumbent is None or not self.is_constrained:
+        if self.incumbent is None or not self.snapshot.is_constrained:
             return self._data[2]
         z = self.scale(self.observations.y[self.incumbent])
         return float(quantize(z, VALUE_RESOLUTION) if self.transform is None else self.transform(z))
@@ -173,10 +168,9 @@ class GlobalSearch:
         """Logarithm of one unit of the acquisition function in standardised values; 0 for a probability."""
         if self._seeks_feasible:
             return 0.0
-        transform = self.transform
-        return (
-            0.0 if transform is None else math.log(transform.scale) + self.target
-        )  # log of the inverse transform's derivative at the target
+        if self.transform is None:
+            return 0.0
+        return math.log(self.transform.scale) + self.target  # log of the inverse transform's derivative at the target
 
     def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model. Its prior mean and variance are those of the values, for every length-scale."""
@@ -254,7 +248,7 @@ class GlobalSearch:
     ) -> tuple[Matrix, Vector]:
         """Local maxima of the log acquisition function, (m, d), and its values there, (m,): one for each start."""
         derivatives, allowed_set = partial(self._derivatives, posterior), self.domain.allowed_set
-        if not self.is_constrained:
+        if not self.snapshot.is_constrained:
             return maximize_acquisition(
                 self.settings.acquisition,
                 derivatives,
@@ -279,8 +273,7 @@ class GlobalSearch:
             & are_separated(A, self.observations.X, MIN_DISTANCE)
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
-        if self.domain.allowed_set is not None:
-            new[new] = self.domain.allowed_set.allowed(A[new])
+        new[new] = self.domain.allowed(A[new])
         return new
 
     def proposal(self, found: Maximum, posterior: GaussianProcess) -> Proposal:

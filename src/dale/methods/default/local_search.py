@@ -124,15 +124,10 @@ class LocalSearch:
         """Units of the outcome constraints, (k,)."""
         return constraint_scales(self.observations.constraints[self.observations.has_value])
 
-    @property
-    def is_constrained(self) -> bool:
-        """Whether there are constraints of either kind."""
-        return self.snapshot.domain.allowed_set is not None or self.observations.constraints.shape[1] > 0
-
     @cached_property
     def merit(self) -> Vector:
         """The best point has the lowest merit, (n,): values of feasible points; if none is feasible, violations."""
-        if not self.is_constrained:
+        if not self.snapshot.is_constrained:
             return self.z
         has_value = self.observations.has_value
         feasible = self.observations.feasible[has_value]
@@ -259,7 +254,7 @@ class LocalSearch:
             min_reduction=min_reduction,
             settings=self.taylor,
         )
-        return (constrained_step if self.is_constrained else best_step)(problem, self.rng)
+        return (constrained_step if self.snapshot.is_constrained else best_step)(problem, self.rng)
 
     def _close(
         self, row: int, step: Step, region: TrustRegion, regions: TrustRegionSet, *, converged: bool

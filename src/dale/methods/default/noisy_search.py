@@ -92,6 +92,5 @@ class NoisySearch(GlobalSearch):
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) may be proposed: allowed and not pending, (m,)."""
         new = are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
-        if self.domain.allowed_set is not None:
-            new[new] = self.domain.allowed_set.allowed(A[new])
+        new[new] = self.domain.allowed(A[new])
         return new
