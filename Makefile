@@ -42,7 +42,7 @@ $(VENV)/bench.stamp: $(VENV)/made.stamp pyproject.toml benchmarks/pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/made.stamp pyproject.toml benchmarks/pyproject.toml
-	$(PIP) -e '.[test]' -e ./benchmarks
+	$(PIP) -e '.[test]' -e './benchmarks[coco]'
 	@touch $@
 
 clean:

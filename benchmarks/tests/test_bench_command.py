@@ -29,7 +29,19 @@ def test_the_help_names_every_kind(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
     out = capsys.readouterr().out
-    for kind in ("list", "run", "compare", "ablation", "paper", "speed", "scale", "workers", "problems", "golden"):
+    for kind in (
+        "list",
+        "run",
+        "compare",
+        "ablation",
+        "paper",
+        "speed",
+        "scale",
+        "workers",
+        "problems",
+        "coco",
+        "golden",
+    ):
         assert f"\n    {kind} " in out
 
 

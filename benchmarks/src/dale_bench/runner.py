@@ -7,19 +7,50 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from dale._progress import Progress
+from dale_bench import jsonl
 from dale_bench.contender import Contender, Counted, Objective, Spent
 from dale_bench.contenders import contender
 from dale_bench.functions import get
-from dale_bench.rows import Row, append, read
+from dale_bench.rows import Row
 
 BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class AnyJob(Protocol):
+    """A run to make: the method, and the key of its row. ``str(job)`` is shown with the progress."""
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        ...
+
+    @property
+    def key(self) -> Hashable:
+        """Identifies the run."""
+        ...
+
+
+class AnyRow(Protocol):
+    """A completed run: a dataclass whose fields are JSON."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def key(self) -> Hashable:
+        """Identifies the run."""
+        ...
+
+
+JobT = TypeVar("JobT", bound=AnyJob)
+RowT = TypeVar("RowT", bound=AnyRow)
 
 
 @dataclass(frozen=True)
@@ -36,6 +67,9 @@ class Job:
         """Identifies the run, as the key of its row does."""
         return self.function, self.method, self.seed, self.budget
 
+    def __str__(self) -> str:
+        return f"{self.method} on {self.function}, seed {self.seed}"
+
 
 def run(job: Job) -> Row:
     """Run a method on a function."""
@@ -44,17 +78,7 @@ def run(job: Job) -> Row:
 
 def record(job: Job, method: Contender, objective: Counted) -> Row:
     """Run a method on an objective that counts its evaluations. The row records an exception of the method."""
-    error = None
-    begun = time.perf_counter()
-    try:
-        method.run(objective, job.seed)
-    except Spent:
-        pass
-    except Exception as problem:
-        error = f"{type(problem).__name__}: {problem}\n{traceback.format_exc(limit=-3)}"
-    seconds = time.perf_counter() - begun - objective.seconds_inside
-    if error is None and not objective.regrets:
-        error = "the method made no evaluation"
+    seconds, error = attempt(method, objective, job.seed)
     return Row(
         function=job.function,
         method=job.method,
@@ -62,11 +86,27 @@ def record(job: Job, method: Contender, objective: Counted) -> Row:
         budget=job.budget,
         dimension=objective.dimension,
         regret=quantize(objective.curve),
-        seconds=round(seconds, 4),
+        seconds=seconds,
         versions=method.versions,
         error=error,
         notes=objective.notes,
     )
+
+
+def attempt(method: Contender, objective: Counted, seed: int) -> tuple[float, str | None]:
+    """Run a method until the budget is spent: the seconds outside the objective, and the error if there was one."""
+    error = None
+    begun = time.perf_counter()
+    try:
+        method.run(objective, seed)
+    except Spent:
+        pass
+    except Exception as problem:
+        error = f"{type(problem).__name__}: {problem}\n{traceback.format_exc(limit=-3)}"
+    seconds = time.perf_counter() - begun - objective.seconds_inside
+    if error is None and not objective.regrets:
+        error = "the method made no evaluation"
+    return round(seconds, 4), error
 
 
 def quantize(regrets: Sequence[float]) -> list[float | None]:
@@ -106,8 +146,21 @@ def run_all(
         make: Makes a run; must be picklable. None for `run`.
         find: Returns the contender with a name.
     """
-    make = make or run
-    known = {row.key for row in read(path)}
+    return run_jobs(jobs, path, make or run, Row, find, processes=processes, progress=progress)
+
+
+def run_jobs(
+    jobs: Sequence[JobT],
+    path: Path,
+    make: Callable[[JobT], RowT],
+    row_type: Callable[..., RowT],
+    find: Callable[[str], Contender],
+    *,
+    processes: int = 1,
+    progress: bool | None = None,
+) -> list[RowT]:
+    """`run_all` for jobs and rows of any type; `row_type` makes a row from the fields of a line of the file."""
+    known = {row.key for row in jsonl.read(path, row_type)}
     jobs_left = [job for job in jobs if job.key not in known]
     missing = {m: find(m).missing for m in {job.method for job in jobs_left}}
     for method, modules in sorted(missing.items()):
@@ -117,22 +170,22 @@ def run_all(
     with Progress(max(len(todo), 1), progress) as line:
         if processes == 1:
             for done, job in enumerate(todo, 1):
-                append(path, make(job))
-                line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
+                jsonl.append(path, make(job))
+                line.write(done, str(job))
         else:
             _run_in_processes(todo, path, processes, line, make)
     requested = {job.key for job in jobs}
-    return [row for row in read(path) if row.key in requested]
+    return [row for row in jsonl.read(path, row_type) if row.key in requested]
 
 
 def _run_in_processes(
-    todo: Sequence[Job], path: Path, processes: int, line: Progress, make: Callable[[Job], Row]
+    todo: Sequence[JobT], path: Path, processes: int, line: Progress, make: Callable[[JobT], RowT]
 ) -> None:
     before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
     os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes already share the cores
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
-        running: dict[Future[Row], Job] = {}
+        running: dict[Future[RowT], JobT] = {}
         queue = list(todo)
         done = 0
         while queue or running:
@@ -142,9 +195,9 @@ def _run_in_processes(
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 job = running.pop(future)
-                append(path, future.result())
+                jsonl.append(path, future.result())
                 done += 1
-                line.write(done, f"{job.method} on {job.function}, seed {job.seed}")
+                line.write(done, str(job))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for name, value in before.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,15 @@ from dale_bench.comparison import CHECKPOINTS, FAR_BEHIND, SIGNIFICANT, Comparis
 from dale_bench.contenders import label
 
 Table = tuple[list[str], list[list[str]]]  # header, rows
+
+
+class Part(NamedTuple):
+    """A table with a title and remarks."""
+
+    title: str
+    table: Table
+    remarks: list[str]
+
 
 ABLATION_REMARKS = (
     "positive: the variant is worse, so the part that it lacks is useful; ± bootstrap error over functions and seeds",

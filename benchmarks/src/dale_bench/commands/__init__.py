@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, compared_with_default, contender_name, is_variant
+from dale_bench.commands.coco import add_parser as add_coco_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.output import print_failures, show, split_names
 from dale_bench.commands.problems import add_parser as add_problems_parser
@@ -43,6 +44,7 @@ def add_parser(commands: Any) -> None:
     add_scale_parser(kinds)
     add_workers_parser(kinds)
     add_problems_parser(kinds)
+    add_coco_parser(kinds)
     add_golden_parser(kinds)
 
 

@@ -22,6 +22,20 @@ def split_integers(text: str, option: str, least: int = 1) -> list[int]:
     return list(dict.fromkeys(int(word) for word in words))
 
 
+def split_ranges(text: str, option: str) -> list[int]:
+    """The positive integers of a list of numbers and ranges such as 1-3,7, without duplicates."""
+    numbers: list[int] = []
+    for word in split_names(text):
+        first, dash, last = word.partition("-")
+        ends = [first, last if dash else first]
+        if not all(end.isdecimal() for end in ends) or not 1 <= int(ends[0]) <= int(ends[1]):
+            raise ValueError(f"{option}: expected positive integers or ranges, such as 1-3,7, got {text!r}")
+        numbers.extend(range(int(ends[0]), int(ends[1]) + 1))
+    if not numbers:
+        raise ValueError(f"{option}: expected positive integers or ranges, such as 1-3,7, got {text!r}")
+    return list(dict.fromkeys(numbers))
+
+
 def print_failures(rows: Sequence[Row]) -> None:
     """Print a line for each run with an error."""
     for row in rows:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dale._arrays import Vector
 from dale.space.point import Params
 from dale.space.space import Space
@@ -17,6 +15,13 @@ from dale_bench.contender import Spent
 
 FEASIBILITY_TOLERANCE = 1e-8  # larger constraint values count as violated; COBYQA has a similar tolerance
 MIN_REGRET = 1e-6  # with constraints, the possible effect of the tolerance; smaller regrets count as this
+
+
+class Outcome(NamedTuple):
+    """The result of an evaluation: the value, and the constraints if there are any."""
+
+    value: float
+    constraints: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,7 @@ class Problem:
         constraints: The outcome constraints at a point, feasible if all are at most 0; None if there are none.
         noisy: The objective with noise; None if there is no noise.
         source: The reference.
+        tolerance: Constraints above this are violated.
     """
 
     name: str
@@ -46,24 +52,29 @@ class Problem:
     constraints: Callable[[Any], Vector] | None = None
     noisy: Callable[[Any], float] | None = None
     source: str = "dale"
+    tolerance: float = FEASIBILITY_TOLERANCE
 
     @property
     def min_regret(self) -> float:
         """Smaller regrets count as this."""
-        return 0.0 if self.constraints is None else MIN_REGRET
+        return 0.0 if self.constraints is None or self.tolerance == 0 else MIN_REGRET
 
     def regret(self, params: Params) -> float:
         """The true value of a point minus the minimum; infinite if the point is infeasible."""
-        if self.constraints is not None and not np.all(self.constraints(params) <= FEASIBILITY_TOLERANCE):
+        return self.regret_of(Outcome(self.true(params), self._constraints_at(params)))
+
+    def observe(self, params: Params) -> Outcome:
+        """The value, with noise if there is any, and the constraints at a point."""
+        return Outcome(float((self.noisy or self.true)(params)), self._constraints_at(params))
+
+    def regret_of(self, outcome: Outcome) -> float:
+        """The value of an outcome without noise minus the minimum; infinite if it is infeasible."""
+        if not all(constraint <= self.tolerance for constraint in outcome.constraints):
             return math.inf
-        return max(self.true(params) - self.minimum, self.min_regret)
+        return max(outcome.value - self.minimum, self.min_regret)
 
-
-class Outcome(NamedTuple):
-    """The result of an evaluation: the value, and the constraints if there are any."""
-
-    value: float
-    constraints: tuple[float, ...] = ()
+    def _constraints_at(self, params: Params) -> tuple[float, ...]:
+        return () if self.constraints is None else tuple(self.constraints(params).tolist())
 
 
 class Task:
@@ -91,11 +102,8 @@ class Task:
             raise Spent
         begun = time.perf_counter()
         problem = self.problem
-        outcome = Outcome(
-            float((problem.noisy or problem.true)(params)),
-            () if problem.constraints is None else tuple(problem.constraints(params).tolist()),
-        )
-        regret = problem.regret(params)
+        outcome = problem.observe(params)
+        regret = problem.regret_of(outcome) if problem.noisy is None else problem.regret(params)
         if outcome.value < self._lowest and regret < math.inf:
             self._lowest = outcome.value
             self.observed.append(regret)

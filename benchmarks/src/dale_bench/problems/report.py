@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,18 +11,10 @@ from dale._arrays import Vector
 from dale_bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
 from dale_bench.problems.contenders import DALE, PARALLEL, SEQUENTIAL
 from dale_bench.rows import Row, curves_of
-from dale_bench.tables import Table, cells_table
+from dale_bench.tables import Part, cells_table
 
 HALF_AND_ALL = (0.5, 1.0)
 TARGETS = (1e-1, 1e-2, 1e-4, 1e-8)  # relative to the initial regret
-
-
-class Part(NamedTuple):
-    """A table with a title and remarks."""
-
-    title: str
-    table: Table
-    remarks: list[str]
 
 
 Labels = Callable[[str], str]
