@@ -1,4 +1,4 @@
-"""Draw the plots of docs/method.md: a Taylor model, and two runs of the default method.
+"""Draw the plots of docs/method.md: a Taylor model, a region in a narrow valley, and a run on Branin's function.
 
 python examples/method_plots [DIRECTORY]    (default: docs/images; takes a few seconds)
 """
@@ -7,18 +7,23 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from matplotlib.colors import to_rgb
 
 import dale
 from dale.history.reason import Source
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.taylor import TaylorModel
-from dale.view.style import ALERT, FAINT, INK, LABEL, SKY, SOURCE_STYLES, TITLE, legend_below, new_figure, style_axes
+from dale.view.style import ALERT, INK, LABEL, SKY, SMALL, SOURCE_STYLES, TITLE, legend_below, new_figure, style_axes
 from dale_bench.functions import get
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-DPI = 150
+DPI = 120
 RADIUS = 0.12  # initial radius of a trust region of the default method
 SOURCES = (Source.INITIAL_DESIGN, Source.GLOBAL, Source.LOCAL)
 LOCAL = SOURCE_STYLES[Source.LOCAL].colour
+VALLEY_MINIMUM = np.array([0.72, 0.62])
+VALLEY_LEVELS = (0.003, 0.02, 0.07, 0.2, 0.5, 0.9)
+VALLEY_SNAPSHOTS = (6, 11, 14)  # numbers of evaluations
 SQUARE = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 CIRCLE = np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 200)])
 
@@ -30,13 +35,26 @@ def run(name, budget):
     return function, result.history
 
 
+def frame_of(part, history):
+    """The frame of a step, or the ball of a closed region."""
+    shape = getattr(part, "shape", None)
+    return Ellipsoid(history[part.center].unit_x, part.radius, None if shape is None else np.array(shape))
+
+
 def draw_trials(ax, history, points, size=5.5):
     """Draw one of the points (n, 2) for each trial, styled by source."""
     for source in SOURCES:
-        selected = np.array([p for t, p in zip(history, points, strict=True) if t.reason.source is source])
+        selected = [p for t, p in zip(history, points, strict=True) if t.reason.source is source]
         style = SOURCE_STYLES[source]
         ax.plot(
-            *selected.T, style.marker, color=style.colour, ms=size, mec="white", mew=0.5, label=style.label, zorder=3
+            *np.reshape(selected, (-1, 2)).T,
+            style.marker,
+            color=style.colour,
+            ms=size,
+            mec="white",
+            mew=0.5,
+            label=style.label,
+            zorder=3,
         )
 
 
@@ -48,7 +66,7 @@ def taylor_figure():
 
     X, x, D = np.array([0.05, 0.2, 0.33, 0.42, 0.47, 0.6, 0.75, 0.95]), np.linspace(0, 1, 600), RADIUS
     c = X[np.argmin(f(X))]
-    model = TaylorModel.fit(X[:, None], f(X), np.array([c]), f(c), D)
+    model = TaylorModel.fit(Ellipsoid(np.array([c]), D), X[:, None], f(X), f(c))
     print(f"Taylor model of degree {model.degree} with rho = {model.rho}")
     mean, std = model.predict((x[:, None] - c) / D)
     total = np.hypot(std, model.remainder(np.abs(x - c) / D))
@@ -70,6 +88,43 @@ def taylor_figure():
     return figure
 
 
+def valley(x):
+    """A function whose contour lines are ellipses, 20 times as long as wide, at 30 degrees to the axes."""
+    c, s = np.cos(np.pi / 6), np.sin(np.pi / 6)
+    u = (np.asarray(x) - VALLEY_MINIMUM) @ np.array([[c, -s], [s, c]])
+    return 1 - np.exp(-(u[..., 0] ** 2 + 400 * u[..., 1] ** 2) / 2)
+
+
+def valley_figure():
+    """A narrow, rotated valley: the region after some evaluations, with balls only and with shapes."""
+    figure = new_figure(7.6, 5.9)
+    rows = figure.subplots(2, len(VALLEY_SNAPSHOTS), sharex=True, sharey=True)
+    x = np.linspace(0, 1, 300)
+    values = valley(np.stack(np.meshgrid(x, x), axis=-1))
+    for row, shapes, name in zip(rows, (False, True), ("without shapes", "with shapes"), strict=True):
+        method = dale.methods.DefaultMethod(taylor=dale.methods.TaylorSettings(shapes=shapes))
+        history = dale.minimize(lambda x: float(valley(x)), [(0, 1)] * 2, budget=24, seed=1, method=method).history
+        best = np.minimum.accumulate([t.value for t in history])
+        print(f"valley, {name}: {best[-1]:.1e} after {len(history)} evaluations")
+        for ax, n in zip(row, VALLEY_SNAPSHOTS, strict=True):
+            style_axes(ax)
+            ax.grid(False)
+            ax.contour(x, x, values, VALLEY_LEVELS, colors="#b8b8b8", linewidths=0.8)
+            step = [t.reason.step for t in history[: n + 1] if t.reason.step is not None][-1]
+            box = frame_of(step, history).to_cube(SQUARE)
+            ax.fill(*box.T, facecolor=(*to_rgb(LOCAL), 0.25), edgecolor=LOCAL, lw=1.6, label="trust region", zorder=2)
+            draw_trials(ax, history[:n], [t.x for t in history[:n]], size=4.5)
+            ax.plot(*VALLEY_MINIMUM, "+", color=INK, ms=10, mew=1.6, zorder=4, label="true minimum")
+            ax.text(0.03, 0.95, f"best value {best[n - 1]:.1g}", fontsize=SMALL, transform=ax.transAxes, va="top")
+            ax.set(xlim=(0.05, 1), ylim=(0.05, 1), aspect="equal")
+            ax.set_title(f"{name}, {n} evaluations", fontsize=LABEL, loc="left")
+        row[0].set_ylabel("x1", fontsize=LABEL)
+    for ax in rows[-1]:
+        ax.set_xlabel("x0", fontsize=LABEL)
+    legend_below(figure, list(rows[0]), columns=5)
+    return figure
+
+
 def branin_figure():
     """Branin's function: trials, trust regions and closed regions."""
     f, history = run("branin", 40)
@@ -85,8 +140,10 @@ def branin_figure():
         values = f.true(np.stack(np.meshgrid(x, y), axis=-1))
         ax.contour(x, y, values, f.minimum + np.geomspace(0.1, 250, 9), colors="#c4c4c4", linewidths=0.7)
         for part, shape, colour, name in outlines:
-            corners = np.clip(history[part.center].unit_x + part.radius * shape, 0, 1)
-            ax.plot(*f.from_cube(corners).T, color=colour, lw=1.0 if shape is SQUARE else 1.8, label=name)
+            corners = f.from_cube(frame_of(part, history).to_cube(shape))
+            inside = np.all((corners > corner) & (corners < np.add(corner, width)))
+            if shape is CIRCLE or (ax is detail and inside):
+                ax.plot(*corners.T, color=colour, lw=1.0 if shape is SQUARE else 1.8, label=name)
         draw_trials(ax, history, [t.x for t in history])
         ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
         ax.set_xlabel("x0", fontsize=LABEL)
@@ -97,43 +154,14 @@ def branin_figure():
     whole.set_title("Branin's function, 40 evaluations", fontsize=TITLE, loc="left")
     detail.set_title("The first minimum found", fontsize=TITLE, loc="left")
     whole.plot(*(middle + side / 2 * SQUARE).T, color=INK, lw=1.2, ls=":", label="shown on the right")
-    legend_below(figure, [whole], columns=4)
-    return figure
-
-
-def hartmann_figure():
-    """Hartmann's function of six variables: regret, trust-region radius and length-scale of each trial."""
-    f, history = run("hart6", 100)
-    ids = np.array([t.id for t in history])
-    regret = np.array([t.value for t in history]) - f.minimum
-    radius = np.array([t.reason.step.radius if t.reason.step else np.nan for t in history])
-    scale = np.array([t.reason.length_scale or np.nan for t in history])
-    figure = new_figure(7.2, 6.2)
-    panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1.2, 0.8])
-    rows = (regret, "value − minimum"), (radius, "radius D"), (scale, "length-scale")
-    for ax, (row, name) in zip(panels, rows, strict=True):
-        style_axes(ax)
-        draw_trials(ax, history, np.column_stack([ids, row]), size=4.5)
-        ax.set_ylabel(name, fontsize=LABEL)
-    best = np.minimum.accumulate(regret)
-    panels[0].step(ids, best, where="post", color=INK, lw=1.3, label="best so far", zorder=2)
-    panels[0].set_yscale("log")
-    panels[1].set_yscale("log")
-    panels[1].minorticks_off()
-    panels[2].step(ids, scale, where="post", color=FAINT, lw=1.0, zorder=2)
-    panels[2].set_ylim(0, 0.58)
-    panels[2].set_xlim(-1, len(history))
-    panels[2].set_xlabel("trial", fontsize=LABEL)
-    panels[0].set_title("Hartmann's function of six variables, 100 evaluations", fontsize=TITLE, loc="left")
-    figure.align_ylabels(list(panels))
-    legend_below(figure, panels)
+    legend_below(figure, [whole, detail], columns=4)
     return figure
 
 
 def main():
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     directory.mkdir(parents=True, exist_ok=True)
-    for name, draw in {"taylor": taylor_figure, "branin": branin_figure, "hart6": hartmann_figure}.items():
+    for name, draw in {"taylor": taylor_figure, "valley": valley_figure, "branin": branin_figure}.items():
         draw().savefig(directory / f"method-{name}.png", dpi=DPI, pil_kwargs={"optimize": True})
 
 

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from dale.acquisition.base import maximize_acquisition, negative_acquisition
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.models.base import PredictionDerivatives
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
@@ -26,11 +27,11 @@ def gaussian_process(d, n, kernel=SquaredExponential, length_scale=0.25):
     return GaussianProcess.fit(kernel(length_scale), X, wavy(X), Prior(0.2, 0.5)), float(np.min(wavy(X)))
 
 
-def taylor(d, n):
+def taylor(d, n, shape=None):
     rng = np.random.default_rng([d, n])
     X = 0.5 + 0.2 * rng.uniform(-1, 1, (n, d))
     center = np.full(d, 0.5)
-    return TaylorModel.fit(X, wavy(X), center, float(wavy(center[None])[0]), 0.2), -0.01
+    return TaylorModel.fit(Ellipsoid(center, 0.2, shape), X, wavy(X), float(wavy(center[None])[0])), -0.01
 
 
 MODELS = {
@@ -40,6 +41,7 @@ MODELS = {
     "gp, Matern": gaussian_process(2, 9, Matern52),
     "Taylor, one": taylor(1, 4),
     "Taylor, three": taylor(3, 8),
+    "Taylor, in a shape": taylor(2, 9, np.array([[2.0, 1.0], [1.0, 1.0]])),
 }
 models = pytest.mark.parametrize(("model", "target"), MODELS.values(), ids=MODELS)
 

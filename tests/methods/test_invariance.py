@@ -42,7 +42,7 @@ def test_rescaled_values_give_the_same_points(branin_points, method, scale, shif
     branin = get("branin")
     points = cube_points(branin.fun, branin.bounds, method, scale, scale * shift * STD)
     n = n_resolved(branin_points[method], abs(shift) * STD) if method == "default" and shift else N
-    assert n > 15
+    assert n > 10
     np.testing.assert_allclose(points[:n], branin_points[method][:n], atol=1e-6)
 
 

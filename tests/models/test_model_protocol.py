@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dale.models.base import Model, Prediction, PredictionDerivatives
+from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
@@ -12,11 +13,12 @@ from dale.models.taylor import TaylorModel
 RNG = np.random.default_rng(0)
 X = RNG.random((9, 2))
 Y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
-CENTER = np.array([0.5, 0.5])
+CENTER, VALUE = np.array([0.5, 0.5]), float(np.sin(1.5) + 0.25)
 MODELS: dict[str, Model] = {
     "squared exponential": GaussianProcess.fit(SquaredExponential(0.4), X, Y),
     "Matern": GaussianProcess.fit(Matern52(0.4), X, Y),
-    "Taylor": TaylorModel.fit(X, Y, CENTER, float(np.sin(1.5) + 0.25), 0.3),
+    "Taylor": TaylorModel.fit(Ellipsoid(CENTER, 0.3), X, Y, VALUE),
+    "Taylor in a shape": TaylorModel.fit(Ellipsoid(CENTER, 0.3, np.diag([2.0, 0.5])), X, Y, VALUE),
 }
 
 

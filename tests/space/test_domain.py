@@ -70,7 +70,7 @@ def test_a_step_keeps_the_option_and_ends_at_a_snapped_point(seed):
     step = local._step(i, local.region_of(i, global_.regions), 0.0)
     np.testing.assert_array_equal(SPACE.snap(step.point), step.point)
     assert SPACE.decode(step.point)["c"] == SPACE.decode(local.X[i])["c"]
-    np.testing.assert_allclose(step.z, (step.point - local.X[i]) / step.model.radius, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(step.z, step.model.frame.to_local(step.point), rtol=0, atol=1e-12)
     mean, std = step.model.predict(step.z[None, :])
     assert (step.mean, step.std) == (mean[0], std[0])
 

@@ -1,5 +1,6 @@
 """A resumed run continues as if it had not been interrupted: no value is lost, and no trial is evaluated twice."""
 
+import dataclasses
 import os
 import random
 
@@ -9,7 +10,7 @@ from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley
 
 import dale
 from dale.history.trial import TrialState
-from dale.store import sqlite
+from dale.store import events, sqlite
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),
@@ -58,6 +59,40 @@ def test_a_run_resumed_anywhere_makes_the_same_proposals(tmp_path, objective, sp
         step(optimizer, objective, k)
     assert same_runs(optimizer.history, whole)
     assert same_runs(dale.open(tmp_path / "run.db", space).history, whole)
+
+
+def narrow(x):
+    """A curved valley that is no quadratic, with kinks at its bottom, so that the shape of its regions changes."""
+    u, v = x[0] + x[1] - 1.4, x[0] - x[1] + 0.8 + 0.2 * x[0] ** 2
+    return float(u**2 + 30 * abs(v) ** 1.5)
+
+
+def shapes(history):
+    return [t.reason.step.shape for t in history if t.reason.step is not None]
+
+
+def test_the_shape_of_a_step_is_resumed(tmp_path, monkeypatch):
+    """It is stored bit for bit, and the next proposals need it: without it, they are others."""
+    n = 30
+    whole = uninterrupted(n, narrow, BOUNDS).history
+    assert sum(shape is not None for shape in shapes(whole)) >= 3
+
+    def resumed(name):
+        for k in range(12, n + 1, 2):
+            with dale.Optimizer(BOUNDS, seed=0, store=tmp_path / name) as optimizer:
+                step(optimizer, narrow, k)
+        return optimizer.history
+
+    assert same_runs(resumed("run.db"), whole)
+    assert shapes(dale.open(tmp_path / "run.db").history) == shapes(whole)
+    read = events.reason_from_json
+
+    def forgetful(data):
+        reason = read(data)
+        return dataclasses.replace(reason, step=reason.step and dataclasses.replace(reason.step, shape=None))
+
+    monkeypatch.setattr(events, "reason_from_json", forgetful)
+    assert [t.unit_x.tolist() for t in resumed("forgetful.db")] != [t.unit_x.tolist() for t in whole]
 
 
 def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):

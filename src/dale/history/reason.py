@@ -37,6 +37,7 @@ class TrustRegionStep:
             violation, where no trial was feasible.
         n_concurrent: Number of steps of the same region that were pending when it was proposed.
         constraint_scales: Scales of the constraints in the violation; empty if the objective was reduced.
+        shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
     """
 
     center: int
@@ -45,6 +46,7 @@ class TrustRegionStep:
     predicted_reduction: float
     n_concurrent: int = 0
     constraint_scales: tuple[float, ...] = ()
+    shape: tuple[tuple[float, ...], ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,12 @@ class Ellipsoid:
         """x of local coordinates (..., d)."""
         return self.center + self.radius * (Z if self.shape is None else Z @ self.shape.T)
 
+    @property
+    def reach(self) -> float:
+        """Half the side of the box in local coordinates that contains every step within the cube."""
+        norm = 1.0 if self._inverse_shape is None else float(np.max(np.sum(np.abs(self._inverse_shape), axis=1)))
+        return norm / self.radius
+
     def contains(self, X: Matrix) -> np.ndarray:
         """Which of the points (..., d) are inside."""
         if self.shape is None:

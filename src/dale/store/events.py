@@ -177,7 +177,7 @@ def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields_to_json(value: Any) -> Any:
-    """Numbers as Python numbers, infinity and NaN as text, tuples as lists, dataclasses as mappings."""
+    """Numbers as Python numbers, infinity and NaN as text, tuples as lists, dataclasses as mappings without None."""
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, int | np.integer):
@@ -185,7 +185,8 @@ def _fields_to_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_fields_to_json(v) for v in value]
     if dataclasses.is_dataclass(value):
-        return {f.name: _fields_to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {name: _fields_to_json(field) for name, field in fields.items() if field is not None}
     number = float(value)
     return number if math.isfinite(number) else repr(number)
 

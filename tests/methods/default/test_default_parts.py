@@ -119,6 +119,20 @@ class TestRobustness:
         assert all_different(optimizer)
         assert optimizer.best.value < branin.minimum + 0.1
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_one_failed_step_does_not_end_the_local_search(self, seed):
+        """Its model does not see it, and would propose the same point again, though no other is better."""
+        optimizer, failed = dale.Optimizer([(0, 1)] * 2, seed=seed), None
+        for _ in range(20):
+            trial = optimizer.ask()
+            if failed is None and trial.reason.source is Source.LOCAL:
+                failed = trial.id
+                optimizer.fail(trial, "failed")
+            else:
+                optimizer.tell(trial, float(np.sum(np.cosh(trial.x - [0.42, 0.63]))))
+        assert Source.LOCAL in {t.reason.source for t in optimizer.history[failed + 1 :]}
+        assert optimizer.best.value < 2 + 1e-3
+
     @pytest.mark.parametrize("seed", range(3))
     def test_half_of_the_cube_fails(self, seed):
         """The minimum is in that half."""

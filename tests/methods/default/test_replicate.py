@@ -9,6 +9,7 @@ import dale
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.trial import Trial, TrialState
+from dale.methods.default import method as method_module
 from dale.methods.default.replicate import (
     FAILURES_BEFORE_REPLICATE,
     REPLICATE_OFFSET,
@@ -131,15 +132,21 @@ class TestWithoutReplicate:
         history = History.of(self.trials(1.0 - 1e-12), 2)
         assert without_replicate(history.observations, history) is history.observations
 
-    def test_a_step_function_loses_only_the_evaluation(self):
-        """With its replicate the gradient would be 0, which cost half of the seeds a factor of ten in regret."""
-        regrets = []
-        for seed in (0, 1):
+    def test_a_step_function_loses_only_the_evaluation(self, monkeypatch):
+        """With a replicate, 30 evaluations lead as far as 29 without one, though the gradient over it is 0."""
+
+        def regret(seed, n):
             f = get("step:moved:rotated", seed)
             optimizer = dale.Optimizer([(0.0, 1.0)] * f.dimension, seed=seed)
-            for _ in range(30):
+            for _ in range(n):
                 trial = optimizer.ask()
                 optimizer.tell(trial, float(f.true(f.from_cube(trial.x))))
-            assert any(t.reason.source is Source.REPLICATE for t in optimizer.history)
-            regrets.append(optimizer.best.value - f.minimum)
-        assert max(regrets) < 1e-5
+            replicated = any(t.reason.source is Source.REPLICATE for t in optimizer.history)
+            return optimizer.best.value - f.minimum, replicated
+
+        with_it = [regret(seed, 30) for seed in range(3)]
+        monkeypatch.setattr(method_module, "propose_replicate", lambda *arguments: None)
+        without = [regret(seed, 29) for seed in range(3)]
+        assert [replicated for _, replicated in with_it + without] == [True] * 3 + [False] * 3
+        for (one, _), (other, _) in zip(with_it, without, strict=True):
+            assert one <= 1.5 * other

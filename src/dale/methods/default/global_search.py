@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,12 +15,15 @@ from dale.history.history import Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Proposal
+from dale.methods.default.basin_kernel import KernelCache
 from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.methods.initial_design import MIN_DISTANCE_PENDING
 from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.constraint_gp import fit_constraints
 from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.base import StationaryKernel
+from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import (
     MIN_DISTANCE,
     POINT_RESOLUTION,
@@ -38,6 +41,7 @@ from dale.space.domain import Domain
 
 MIN_OBSERVATIONS = 256  # lower limit of the number of observations in the model, however many points are pending
 MAX_PENDING = 128  # maximum number of pending points in the model
+KERNEL_GROWTH = 1.06  # of the number of observations between two choices of the kernel of trend and ripples
 COORDINATE_LEVELS = tuple(np.linspace(0, 1, 17))  # tried for each discrete coordinate of the incumbent
 MIN_SKEWNESS = 5.0  # (worst - median) / (median - best): above this, values are log-transformed
 ACQUISITION_TOLERANCE = Tolerance(gtol=1e-6, ftol=1e-10)  # coarse, because proposals are rounded anyway
@@ -99,6 +103,7 @@ class GlobalSearch:
         if self.domain.allowed_set is not None:
             starts = self.domain.allowed_set.allowed_among(starts, incumbent, self.rng)
         starts = starts[~self.regions.covers(starts)]
+        starts = starts[self._is_unexplored(starts)]
         pending = self.snapshot.history.pending
         if len(pending) > MAX_PENDING:  # the model lacks some of them, so a minimum distance replaces its variance
             starts = starts[are_separated(starts, pending, THINNING_DISTANCE * math.sqrt(self.dimension))]
@@ -141,6 +146,12 @@ class GlobalSearch:
         """Whether no observation is feasible yet: then the search maximises the probability of feasibility alone."""
         return self.incumbent is None and self.feasibility is not None
 
+    @property
+    def _limit(self) -> int:
+        """Maximum number of observations in the model: fewer while points are pending."""
+        limit = self.settings.max_observations
+        return max(limit - len(self.snapshot.history.pending), min(MIN_OBSERVATIONS, limit))
+
     @cached_property
     def _data(self) -> tuple[Matrix, Vector, float, Log1p | None]:
         """Points (m, d) and values (m,) of the model, the target, and the transform of standardised values, if any."""
@@ -148,15 +159,28 @@ class GlobalSearch:
         z = self.scale(self.observations.y)
         worst = float(np.max(z[has_value]))
         X, z = average_replicates(self.observations.X, np.where(has_value, z, worst), has_value)
-        limit = self.settings.max_observations
-        limit = max(limit - len(self.snapshot.history.pending), min(MIN_OBSERVATIONS, limit))
-        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), limit)
+        keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self._limit)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
         if self.settings.log_transform and worst - median > MIN_SKEWNESS * (median - best) > 0:
             transform = Log1p(best, median - best)
             return X, quantize(transform(z), VALUE_RESOLUTION), 0.0, transform
         return X, quantize(z, VALUE_RESOLUTION), float(quantize(best, VALUE_RESOLUTION)), None
+
+    @cached_property
+    def _left_out(self) -> Matrix:
+        """Observations that the model does not see, because a better one is near, (m, d)."""
+        X = self.observations.X
+        return X[are_separated(X, self._data[0], MIN_DISTANCE)]
+
+    def _is_unexplored(self, A: Matrix) -> np.ndarray:
+        """Which points (m, d) are not close to an observation that the model does not see, (m,).
+
+        Without this rule the model proposes such places again and again once a region has been closed.
+        """
+        if not self.regions.closed:
+            return np.ones(len(A), dtype=bool)
+        return are_separated(A, self._left_out, THINNING_DISTANCE / 2 * math.sqrt(self.dimension))
 
     @property
     def transform(self) -> Log1p | None:
@@ -177,6 +201,31 @@ class GlobalSearch:
         X, v, _, _ = self._data
         prior = Prior(float(np.mean(v)), float(np.var(v)) or 1.0)
         return GaussianProcess.fit(self.settings.kernel(length_scale), X, v, prior)
+
+    def basin_posterior(self) -> GaussianProcess | None:
+        """The model of trend and ripples; None while no region has been closed, and with constraints.
+
+        None, too, where a single scale is more probable: then the length-scale that is cooled down explores more.
+        """
+        if not self.settings.trend_and_ripples or not self.regions.closed or self.snapshot.is_constrained:
+            return None
+        kernel = self.basin_kernel()
+        X, v, _, _ = self._data
+        return None if isinstance(kernel, SquaredExponential) else GaussianProcess.fit(kernel, X, v)
+
+    def basin_kernel(self) -> StationaryKernel:
+        """The most probable kernel of one scale or two.
+
+        It is chosen anew whenever the number of observations has grown by ``KERNEL_GROWTH``, from the first so many: so
+        it stays a function of the trials, and costs little.
+        """
+        n = max(int(KERNEL_GROWTH ** math.floor(math.log(len(self.observations.X), KERNEL_GROWTH))), 2)
+        first = self.observations.rows(np.arange(len(self.observations.X)) < n)
+        if not first.has_value.any():
+            first = self.observations
+        return self.snapshot.cache.of(KernelCache).kernel(
+            first, min(self._limit, len(first.X)), lambda: replace(self, observations=first)._data[:2]
+        )
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
         """The model conditioned on fantasies at pending points: its predictions, clipped to the range of the values."""
@@ -271,6 +320,7 @@ class GlobalSearch:
         new = (
             ~self.regions.covers(A)
             & are_separated(A, self.observations.X, MIN_DISTANCE)
+            & self._is_unexplored(A)
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
         new[new] = self.domain.allowed(A[new])

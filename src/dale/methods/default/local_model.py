@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.methods.default.settings import TaylorSettings
+from dale.methods.default.shape import learn_shape
 from dale.methods.default.trust_region import TrustRegion
+from dale.models.ellipsoid import Ellipsoid
+from dale.models.monomials import n_terms
+from dale.models.series import Series
 from dale.models.taylor import TaylorModel
 from dale.space.domain import Domain
 
+FAR_MARGIN = 1.0  # log density that distant observations have to gain for each of the nearest
 REDUCTION_RTOL = 1e-3  # accuracy of predicted reductions, relative to the minimum reduction
 
 
@@ -53,20 +59,110 @@ class LocalProblem:
         """Points observed or pending, (n + m, d)."""
         return np.vstack([self.X, self.pending])
 
-    def fit(self, y: Vector, lowest: float) -> TaylorModel:
-        """The model of values y (n,) around the center, conditioned on fantasies >= ``lowest`` at pending points."""
-        center, radius = self.X[self.center], self.region.radius
-        model = TaylorModel.fit(
-            self.X,
-            y,
-            center,
-            float(y[self.center]),
-            radius,
-            max_degree=self.settings.max_degree,
-            quadratic_rhos=self.settings.quadratic_rhos,
+    @cached_property
+    def movable(self) -> np.ndarray:
+        """Coordinates that a step moves, (d,): options and parameters that are inactive at the center stay."""
+        if self.domain.is_continuous:
+            return np.ones(self.X.shape[1], dtype=bool)
+        return self.domain.ordered & self.domain.active(self.X[self.center][None, :])[0]
+
+    @cached_property
+    def near(self) -> np.ndarray:
+        """Rows of the observations that the models see: near ones in the region's metric, or enough of the nearest.
+
+        Distant observations of a kinked or curved function say nothing about its center, however little they weigh.
+        """
+        s, d = self.settings, self.X.shape[1]
+        r = np.linalg.norm(self._frame.to_local(self.X), axis=1)
+        n = max(int(np.sum(r <= s.near_radii)), int(s.near_terms * n_terms(d, 2)) + 1)  # one is the center
+        return self._nearest(min(n, self._max_points))
+
+    @property
+    def _frame(self) -> Ellipsoid:
+        """The region at the center, in the shape of its last step."""
+        return replace(self.region, center=self.X[self.center]).ellipsoid
+
+    @property
+    def _max_points(self) -> int:
+        """Maximum number of observations in a model, with the center."""
+        return max(self.settings.max_points, n_terms(self.X.shape[1], 2) * 3 // 2) + 1
+
+    def _nearest(self, n: int) -> np.ndarray:
+        """Rows of the n observations nearest to the center in the metric of the region."""
+        r = np.linalg.norm(self._frame.to_local(self.X), axis=1)
+        return np.argsort(r, kind="stable")[:n]
+
+    @cached_property
+    def objective(self) -> TaylorModel:
+        """The model of the objective in the most probable shape of the region."""
+        s, region = self.settings, self.region
+        if s.shapes:
+            model = learn_shape(self._fit_objective, region.shape, region.radius, self.movable, structured=s.structured)
+        else:
+            model = self._fit_objective()
+        model = self._with_far_data(model)
+        return self._with_fantasies(model, min(self.target, float(np.min(self.y))), self.y)
+
+    @property
+    def frame(self) -> Ellipsoid:
+        """Center, radius and shape of the models."""
+        return self.objective.frame
+
+    @cached_property
+    def constraint_models(self) -> tuple[TaylorModel, ...]:
+        """The models of the outcome constraints: in the objective's frame, or in a ball where it is more probable."""
+        return tuple(self._with_fantasies(self._fit_constraint(y), -np.inf, y) for y in self.constraints.T)
+
+    def _fit_constraint(self, y: Vector) -> TaylorModel:
+        """The model of an outcome constraint."""
+        frames = [self.frame]
+        if self.frame.shape is not None:
+            frames.append(replace(self.frame, shape=None))
+        return min((self._fit(frame, y) for frame in frames), key=lambda model: model.loss)
+
+    def _with_far_data(self, near: TaylorModel) -> TaylorModel:
+        """The model with distant observations too, if it predicts the nearest ones better from all others.
+
+        They determine the high degrees of a polynomial in a curved valley, where the near ones do not suffice.
+        """
+        far = self._nearest(self._max_points)
+        if len(far) == len(self.near):
+            return near
+        wide = self._fit(near.frame, self.y, near.series, rows=far)
+        r = np.linalg.norm(near.frame.to_local(self.X), axis=1)
+        inner = np.zeros(len(self.X), dtype=bool)
+        inner[self.near[np.argsort(r[self.near], kind="stable")[: len(self.near) // 2]]] = True
+        X, y = self.X, self.y
+        surprise = near.surprise(X[self.near], y[self.near], inner[self.near])
+        margin = FAR_MARGIN * float(np.sum(inner))
+        return wide if wide.surprise(X[far], y[far], inner[far]) < surprise - margin else near
+
+    def _fit_objective(
+        self, shape: Matrix | None = None, first: Series | None = None, *, structured: bool = False
+    ) -> TaylorModel:
+        """The model of the objective in a shape."""
+        frame = Ellipsoid(self.X[self.center], self.region.radius, shape)
+        return self._fit(frame, self.y, first, structured=structured)
+
+    def _fit(
+        self,
+        frame: Ellipsoid,
+        y: Vector,
+        first: Series | None = None,
+        *,
+        structured: bool = False,
+        rows: np.ndarray | None = None,
+    ) -> TaylorModel:
+        """The model of values y (n,) in a frame; of near ones, or of these rows."""
+        value, rows = float(y[self.center]), self.near if rows is None else rows
+        return TaylorModel.fit(
+            frame, self.X[rows], y[rows], value, max_degree=self.settings.max_degree, first=first, structured=structured
         )
+
+    def _with_fantasies(self, model: TaylorModel, lowest: float, y: Vector) -> TaylorModel:
+        """The model, conditioned on fantasies >= ``lowest`` at pending points, with its std calibrated."""
         if len(self.pending):
-            Z = (self.pending - center) / radius
+            Z = model.frame.to_local(self.pending)
             fantasies = np.clip(model.value + model.predict(Z).mean, lowest, np.max(y))
             model = model.condition(Z, fantasies - model.value)
         return replace(model, scale=self.settings.std_factor * model.scale)

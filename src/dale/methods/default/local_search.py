@@ -38,6 +38,7 @@ from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
+FAILED_NEIGHBOURHOOD = 1.25e-3  # no step ends this close to a failed point, in sides of the cube
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 
 
@@ -216,6 +217,7 @@ class LocalSearch:
         if self.merit[row] == np.inf:
             return LocalResult(None, regions)
         region, min_reduction = self.region_of(row, regions), self._min_reduction
+        radius, gives_up = region.radius, region.failures >= self.trust_region.failures_before_halving(self.X.shape[1])
         while True:
             step = self._step(row, region, min_reduction)
             finished = may_finish and -step.lowest < min_reduction and step.log_ei < math.log(min_reduction)
@@ -223,14 +225,15 @@ class LocalSearch:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
                 converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
-            if np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT:
+            is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT
+            near_failed = self._is_near_failed(step.point, radius)
+            if is_new and (not near_failed or gives_up or self._is_near_failed(self.X[row], radius)):
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
                 return LocalResult(None, regions)  # the step leads into a closed region
-            region = replace(
-                region, radius=region.radius / 2
-            )  # the step is an observed point, where the model is wrong
-        separated = self._is_separated(step.point, region.radius, regions)
+            # The step is an observed point, where the model is wrong, or a failed one, which the model does not see.
+            region = replace(region, radius=region.radius / 2)
+        separated = self._is_separated(step.point, radius, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
     @property
@@ -270,10 +273,15 @@ class LocalSearch:
         """Whether a step keeps its distance from closed regions, failed points and pending points."""
         pending = self.snapshot.history.pending
         return bool(
-            are_separated(point[None, :], self.failed, min(MIN_DISTANCE_FAILED, radius / 8))[0]
+            not self._is_near_failed(point, radius)
             and are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0]
             and not regions.covers(point[None, :])[0]
         )
+
+    def _is_near_failed(self, point: Vector, radius: float) -> bool:
+        """Whether a point is close to one whose evaluation failed, for a region of this radius."""
+        distance = max(min(MIN_DISTANCE_FAILED, radius / 8), FAILED_NEIGHBOURHOOD)
+        return not are_separated(point[None, :], self.failed, distance)[0]
 
     def _trial(self, row: int) -> int:
         """Id of the trial of an observation."""
@@ -288,7 +296,7 @@ class LocalSearch:
     def proposal(self, candidate: LocalCandidate, regions: TrustRegionSet) -> Proposal:
         """The step of a candidate as a proposal, with its reason."""
         row, step = candidate
-        reduction = step.violation_reduction
+        reduction, shape = step.violation_reduction, step.model.frame.shape
         reason = Reason(
             Source.LOCAL,
             expected_improvement=self.scale.inverse_scale(math.exp(step.log_ei)) if reduction is None else None,
@@ -301,6 +309,7 @@ class LocalSearch:
                 predicted_reduction=self.scale.inverse_scale(-step.mean) if reduction is None else reduction,
                 n_concurrent=self._n_concurrent(row, regions),
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
+                shape=None if shape is None else tuple(map(tuple, shape.tolist())),
             ),
         )
         return Proposal(step.point, reason)

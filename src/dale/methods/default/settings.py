@@ -11,7 +11,6 @@ from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.models.kernels.base import KernelFactory, check_kernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.monomials import MAX_DEGREE
-from dale.models.taylor import QUADRATIC_RHOS
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,8 @@ class TrustRegionSettings:
 
     Attributes:
         initial_radius: Radius of a new region, in sides of the cube. 0.12: best of a grid on the development functions.
-        failure_tolerance: Failures in a row before the radius is halved. The name is TuRBO's, the value ours.
+        failure_tolerance: Failures in a row before the radius is halved. None: 3, but d // 2 + 1 in d > 5 variables,
+            because few say little about a model of many unknowns. The name is TuRBO's, the value ours.
 
     Examples:
         >>> TrustRegionSettings().initial_radius
@@ -28,7 +28,11 @@ class TrustRegionSettings:
     """
 
     initial_radius: float = 0.12
-    failure_tolerance: int = 3
+    failure_tolerance: int | None = None
+
+    def failures_before_halving(self, dimension: int) -> int:
+        """The failure tolerance in so many variables."""
+        return self.failure_tolerance or max(3, dimension // 2 + 1)
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,11 @@ class TaylorSettings:
 
     Attributes:
         max_degree: Highest degree of the polynomials.
-        quadratic_rhos: Radii of convergence far beyond the cube, which make the model a plain quadratic; they need a
-            Bayes factor (``models/taylor.py``).
+        near_radii: Observations within so many radii, in the metric of the region, take part in its model ...
+        near_terms: ... and at least so many times the terms of a quadratic ...
+        max_points: ... but no more than this; more where a quadratic has more terms.
+        shapes: Whether regions learn their shape.
+        structured: Whether, from four variables on, shapes may be axis-parallel and mixed second derivatives small.
         std_factor: Factor of the model's std. 0.5, because the prior of independent weights overstates the std.
         allow_long_steps: Whether a certain model may step out of its region.
 
@@ -48,7 +55,11 @@ class TaylorSettings:
     """
 
     max_degree: int = MAX_DEGREE
-    quadratic_rhos: tuple[float, ...] = QUADRATIC_RHOS
+    near_radii: float = 8.0
+    near_terms: float = 3.0
+    max_points: int = 120
+    shapes: bool = True
+    structured: bool = True
     std_factor: float = 0.5
     allow_long_steps: bool = True
 
@@ -63,6 +74,7 @@ class GlobalSettings:
         max_observations: Maximum number of observations in the model, less one for each pending point.
         kernel: Kernel of the models of the objective, of its noise and of outcome constraints.
         acquisition: Acquisition function; a logarithm, because it is compared with the log EI of local steps.
+        trend_and_ripples: Whether the kernel is chosen by evidence once a region has been closed.
 
     Examples:
         >>> GlobalSettings().max_observations
@@ -74,6 +86,7 @@ class GlobalSettings:
     max_observations: int = MAX_OBSERVATIONS
     kernel: KernelFactory = SquaredExponential
     acquisition: SecondOrderAcquisition = LogExpectedImprovement()  # noqa: RUF009
+    trend_and_ripples: bool = True
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)

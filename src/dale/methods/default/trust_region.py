@@ -1,11 +1,12 @@
 """Trust regions: how they are opened, moved, enlarged, shrunk and closed. A pure function of the trials.
 
-A region has a center, which is the best observation nearby, and a radius D, half the side of the box in which its model
-is trusted. The ratio r = actual reduction / predicted reduction of a step updates it:
+A region has a center, which is the best observation nearby, a radius D, half the side of the box in which its model is
+trusted, and a shape (``shape.py``). The ratio r = actual reduction / predicted reduction of a step updates it:
 
     r > 1/2 and the step reached the boundary of the box   D doubles, up to 1/2
-    r < 1/10                                               a failure; D is halved after every third in a row
+    r < 1/10                                               a failure; D is halved after every few in a row
                                                            (``failure_tolerance``), and at once after a short step
+    exactly the value of the center                        a failure, but D doubles: a plateau has no slope
     otherwise                                              D is halved after a very short step
 
 Steps that were proposed while m others of the same region were pending used the same information, so each of them
@@ -14,14 +15,15 @@ counts as 1 / (m + 1) of a failure.
 With outcome constraints, a step from a feasible center to an infeasible point is a failure. While no observation is
 feasible, the reductions are those of the violation.
 
-A region moves with the best observation, by at most two radii. When its model predicts no further reduction, it is
-closed: no later proposal is in the closed ball around its center.
+A region moves with the best observation, by at most two radii in its own coordinates. When its model predicts no
+further reduction, it is closed: no later proposal is in the closed ball around its center.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -39,6 +41,7 @@ CHECKPOINT_INTERVAL = 8  # trials between stored states of a replay
 HIGH_RATIO, LOW_RATIO = 0.5, 0.1  # of actual to predicted reduction
 BOUNDARY_STEP, SHORT_STEP, VERY_SHORT_STEP = 0.99, 0.5, 0.3  # norms of a step, in radii
 MAX_MOVE = 2.0001  # maximum distance by which a region moves with the best observation, in radii
+PLATEAU_RTOL = 1e-9  # of the center's value: a tie of a smaller predicted reduction is a rounding error
 MAX_MISFIT = 0.2  # maximum error of the model inside a closed ball, relative to the rise from the center
 MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2  # of closed balls
 
@@ -52,20 +55,35 @@ class TrustRegion:
         radius: D, half the side of the box.
         failures: Failures in a row; a failed step that was proposed beside m pending ones counts as 1 / (m + 1).
         confirmed: Whether a step of its model had a high ratio of actual to predicted reduction.
+        shape: Shape of the last step (d, d); None for a ball.
     """
 
     center: Vector
     radius: float = TrustRegionSettings.initial_radius
     failures: float = 0.0
     confirmed: bool = False
+    shape: Matrix | None = None
+
+    @cached_property
+    def ellipsoid(self) -> Ellipsoid:
+        """The region as a set and as coordinates."""
+        return Ellipsoid(self.center, self.radius, self.shape)
 
     def can_move_to(self, point: Vector) -> bool:
         """Whether the region can follow the best observation to this point (d,)."""
-        return bool(np.max(np.abs(point - self.center)) <= MAX_MOVE * self.radius)
+        return bool(np.max(np.abs(self.ellipsoid.to_local(point))) <= MAX_MOVE)
 
-    def update(self, step: TrustRegionStep, actual: float, s: TrustRegionSettings = DEFAULT) -> TrustRegion:
-        """The region after a step with this actual reduction."""
+    def update(
+        self, step: TrustRegionStep, actual: float, s: TrustRegionSettings = DEFAULT, plateau: float = 0.0
+    ) -> TrustRegion:
+        """The region after a step with this actual reduction.
+
+        An exact tie, where more than ``plateau`` was predicted, says nothing about the slope: the region grows.
+        """
         predicted = step.predicted_reduction
+        if actual == 0 and predicted > plateau:
+            radius = max(self.radius, min(2 * self.radius, MAX_RADIUS))
+            return replace(self, radius=radius, failures=self.failures + 1 / (1 + step.n_concurrent))
         r = actual / predicted if predicted > 0 else (1.0 if actual > 0 else -1.0)
         confirmed = self.confirmed or r > HIGH_RATIO
         if r > HIGH_RATIO and step.norm > BOUNDARY_STEP:
@@ -73,7 +91,8 @@ class TrustRegion:
             return replace(self, radius=radius, failures=0, confirmed=confirmed)
         if r < LOW_RATIO:
             failures = self.failures + 1 / (1 + step.n_concurrent)
-            shrink = step.norm < SHORT_STEP or failures // s.failure_tolerance > self.failures // s.failure_tolerance
+            tolerance = s.failures_before_halving(len(self.center))
+            shrink = step.norm < SHORT_STEP or failures // tolerance > self.failures // tolerance
             return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
         radius = self.radius / 2 if step.norm < VERY_SHORT_STEP else self.radius
         return replace(self, radius=radius, failures=0, confirmed=confirmed)
@@ -129,9 +148,11 @@ class TrustRegionSet:
     def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, s: TrustRegionSettings) -> TrustRegionSet:
         """The regions after the step of a trial; pending steps and transient failures do not count."""
         before = self.at(center.unit_x, s.initial_radius)
-        region = replace(before, radius=step.radius)
+        shape = None if step.shape is None else np.array(step.shape)
+        region = replace(before, radius=step.radius, shape=shape)
         if trial.state is not TrialState.PENDING and not trial.retry:
-            region = region.update(step, actual_reduction(step, center, trial), s)
+            plateau = PLATEAU_RTOL * abs(center.value or 0.0)
+            region = region.update(step, actual_reduction(step, center, trial), s, plateau)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
@@ -175,7 +196,7 @@ def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector
     limit = min(max(model.rho / 2, MIN_CLOSED_RADIUS), MAX_CLOSED_RADIUS)
     if not region.confirmed:
         return min(2 * region.radius, limit)
-    Z = (X - model.center) / model.radius
+    Z = model.frame.to_local(X)
     r = np.sqrt(np.sum(Z * Z, axis=1))
     nearest_first = np.argsort(r, kind="stable")
     rise = y[nearest_first] - model.value

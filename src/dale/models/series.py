@@ -1,0 +1,226 @@
+"""The posterior of one Taylor series, and the choice of its degree, radius of convergence and structure by evidence.
+
+The mathematics is that of ``models/taylor.py``; this module has its linear algebra.
+
+Shapes: n observations Z (n, d) in local coordinates; p features.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dgeqrf, dtrtrs
+
+from dale._arrays import Matrix, Vector
+from dale.models.monomials import monomials, n_terms
+
+MIXED_STDS = (1.0, 0.1, 0.01)  # factors of the prior std of mixed second derivatives
+LINEAR_PRIOR_STD = 1e3  # of the linear weights, in units of s
+COMMON_CURVATURE_STD = 3.0  # of the curvature that all directions have in common, in units of s
+RHOS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # radii of convergence, in sides of the cube
+FIRST_RHO = 0.8  # where the search for rho starts
+SMALL_RHO_FACTOR = 4.0  # between radii of convergence below the least of RHOS ...
+MIN_RHO_RADII = 3.0  # ... down to this, in radii of the region
+QUADRATIC_RHOS = (12.8, 100.0, 1e4)  # radii so large that the series is a quadratic in the whole cube
+MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
+NUGGET = 1e-10  # remainder of degree 1, against rounding errors
+MIN_VARIANCE = 1e-300  # in units of s^2
+SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
+
+_Index = tuple[int, int]  # of rho and of the structure
+
+
+class Series(NamedTuple):
+    """What the evidence decides of a Taylor series.
+
+    Attributes:
+        degree: m.
+        rho: Radius of convergence.
+        mixed: Factor of the prior std of mixed second derivatives.
+    """
+
+    degree: int
+    rho: float
+    mixed: float = 1.0
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the series is a plain quadratic in the whole cube."""
+        return self.rho > RHOS[-1]
+
+
+class WeightPrior(NamedTuple):
+    """A symmetric square root of the prior covariance of the weights, divided by s."""
+
+    std: Vector  # of the weights' own parts, (p,)
+    squares: slice | np.ndarray  # indices of the squares
+    common: float  # added to each entry of the squares' block
+
+    def times(self, A: Matrix) -> Matrix:
+        """A (k, p) times the root."""
+        A = A * self.std
+        A[:, self.squares] += self.common * np.sum(A[:, self.squares], axis=1, keepdims=True)
+        return A
+
+
+class SeriesFit(NamedTuple):
+    """The posterior for one series."""
+
+    loss: float  # negative logarithm of the evidence
+    weights: Vector  # in units of the prior's square root
+    R: Matrix
+    prior: WeightPrior
+    variance: float  # s^2
+    residual: float  # in units of s^2
+    log_determinant: float  # of the covariance of the values, in units of s^2; half of it
+
+    def negative_log_density(self, n: int, variance: float) -> float:
+        """-log p of the n values for a given s^2, up to a constant of n."""
+        return 0.5 * (n * math.log(variance) + self.residual / variance) + self.log_determinant
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesData:
+    """Observations in local coordinates, the nearest first, without the center."""
+
+    Z: Matrix
+    differences: Vector
+    r: Vector
+    max_degree: int
+
+    @classmethod
+    def of(cls, Z: Matrix, differences: Vector, max_degree: int) -> SeriesData:
+        """From observations in any order."""
+        r = np.sqrt(np.sum(Z * Z, axis=1))
+        # Nearest first: a stable factorisation of badly scaled rows needs rows of decreasing size.
+        use = np.argsort(r, kind="stable")
+        use = use[r[use] > SAME_POINT]
+        return cls(Z[use], differences[use], r[use], max_degree)
+
+    @cached_property
+    def _features(self) -> Matrix:
+        """Monomials of the observations up to the highest degree, (n, p); those of a lower degree come first."""
+        return monomials(self.Z.shape[1], self.max_degree)(self.Z)
+
+    def fit(self, series: Series, radius: float) -> SeriesFit:
+        """The posterior for one series."""
+        degree, t = series.degree, radius / series.rho
+        (n, d), p = self.Z.shape, n_terms(self.Z.shape[1], degree)
+        features, degrees = self._features[:, :p], monomials(d, degree).degree
+        std = np.where(degrees == 1, LINEAR_PRIOR_STD, t ** (degrees - 2.0))
+        if series.mixed != 1:
+            std[_mixed(d)] *= series.mixed
+        prior = WeightPrior(std, _squares(d), (math.sqrt(1 + COMMON_CURVATURE_STD**2 * d) - 1) / d)
+        noise = t ** (degree - 1.0) * self.r ** (degree + 1) + NUGGET * self.r
+        A = np.zeros((n + p, p + 1), order="F")
+        A[:n, :p] = prior.times(features) / noise[:, None]
+        A[:n, p] = self.differences / noise
+        A[n:, :p].flat[:: p + 1] = 1.0
+        qr, *_ = dgeqrf(A, overwrite_a=True)
+        R = np.triu(qr[:p, :p])
+        weights = solve_upper(R, qr[:p, p])
+        residual = float(qr[p, p]) ** 2 if n else 0.0
+        freedom = max(n - d, 0)
+        variance = max(residual / max(freedom, 1), MIN_VARIANCE)
+        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(R)))))
+        loss = 0.5 * freedom * math.log(variance) + log_determinant
+        return SeriesFit(loss, weights, R, prior, variance, residual, log_determinant)
+
+
+def most_probable(
+    data: SeriesData, radius: float, first: Series | None, *, structured: bool
+) -> tuple[Series, SeriesFit]:
+    """Degree and rho of the highest evidence, with the posterior: for each degree, downhill on the grid of rho."""
+    degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
+    degrees = (degree, 2) if redundant and degree > 2 else (degree,)
+    mixed = MIXED_STDS if structured else (1.0,)
+    best: tuple[Series, SeriesFit] | None = None
+    for m in degrees:
+        rhos = _small_rhos(radius) + RHOS + (QUADRATIC_RHOS if redundant and m == degree else ())
+        walk = _Walk(data, radius, m, rhos, mixed)
+        found = walk.descend(first if first is not None and first.degree == m else Series(m, FIRST_RHO))
+        if best is None or found[1].loss < best[1].loss:
+            best = found
+    assert best is not None
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """Descent of the loss on the grid of rho and of the structure, for one degree."""
+
+    data: SeriesData
+    radius: float
+    degree: int
+    rhos: tuple[float, ...]
+    mixed: tuple[float, ...]
+    fits: dict[_Index, SeriesFit] = field(default_factory=dict)
+
+    def series(self, at: _Index) -> Series:
+        """The series at a point of the grid."""
+        return Series(self.degree, self.rhos[at[0]], self.mixed[at[1]])
+
+    def fit(self, at: _Index) -> SeriesFit:
+        """Its posterior; the loss includes what a plain quadratic has to pay."""
+        if at not in self.fits:
+            fit = self.data.fit(self.series(at), self.radius)
+            if self.rhos[at[0]] > RHOS[-1]:
+                fit = fit._replace(loss=fit.loss + MIN_LOG_BAYES_FACTOR)
+            self.fits[at] = fit
+        return self.fits[at]
+
+    def descend(self, first: Series) -> tuple[Series, SeriesFit]:
+        """The end of the descent from a series, or from the largest rho if that is better and means a quadratic.
+
+        The loss may rise before it falls to that of a quadratic.
+        """
+        i = min(range(len(self.rhos)), key=lambda i: abs(math.log(self.rhos[i] / first.rho)))
+        j = self.mixed.index(first.mixed) if first.mixed in self.mixed else 0
+        starts = [(i, j), (len(self.rhos) - 1, j)] if self.rhos[-1] > RHOS[-1] else [(i, j)]
+        best = min([self._end(start) for start in starts], key=lambda at: self.fit(at).loss)
+        return self.series(best), self.fit(best)
+
+    def _end(self, here: _Index) -> _Index:
+        """Where the descent from a point of the grid ends."""
+        while True:
+            there = min(self._around(*here), key=lambda at: self.fit(at).loss)
+            if not self.fit(there).loss < self.fit(here).loss:
+                return here
+            here = there
+
+    def _around(self, i: int, j: int) -> list[_Index]:
+        """Neighbours on the grid."""
+        around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+        return [(k, m) for k, m in around if 0 <= k < len(self.rhos) and 0 <= m < len(self.mixed)]
+
+
+def _small_rhos(radius: float) -> tuple[float, ...]:
+    """Radii of convergence below the least of RHOS, down to that of a region, in rising order."""
+    n = math.ceil(math.log(RHOS[0] / (MIN_RHO_RADII * radius), SMALL_RHO_FACTOR)) - 1
+    return tuple(RHOS[0] / SMALL_RHO_FACTOR**k for k in range(n, 0, -1))
+
+
+@lru_cache(maxsize=64)
+def _mixed(dimension: int) -> np.ndarray:
+    """Indices of the products of two different variables among the monomials."""
+    i, j = np.triu_indices(dimension)
+    return dimension + np.flatnonzero(i != j)
+
+
+@lru_cache(maxsize=64)
+def _squares(dimension: int) -> np.ndarray:
+    """Indices of the squares among the monomials, (d,)."""
+    i, j = np.triu_indices(dimension)
+    return dimension + np.flatnonzero(i == j)
+
+
+def solve_upper(R: Matrix, b: Matrix) -> Matrix:
+    """R^-1 b for an upper triangular R. By LAPACK: SciPy's wrapper takes longer than the solution."""
+    # LAPACK expects columns, so a matrix stored by rows is passed as its own transpose, which is lower triangular.
+    by_columns = bool(R.flags.f_contiguous)
+    x, _ = dtrtrs(R if by_columns else R.T, b, lower=not by_columns, trans=not by_columns)
+    return np.asarray(x)
