@@ -9,6 +9,7 @@ default's first evaluations, and ratios below ``MIN_RATIO`` count as ``MIN_RATIO
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,13 +44,16 @@ def _without_variance_mismatch() -> Method:
 VARIANTS: dict[str, Callable[[], Method]] = {
     "no-local-models": partial(replace, methods.default(), trust_region=None),
     "degree-2": partial(_changed, "taylor", max_degree=2),
-    "no-large-rhos": partial(_changed, "taylor", quadratic_rhos=()),
+    "no-shapes": partial(_changed, "taylor", shapes=False),
+    "no-structure": partial(_changed, "taylor", structured=False),
+    "all-points": partial(_changed, "taylor", near_radii=math.inf),
     "full-std": partial(_changed, "taylor", std_factor=1.0),
     "no-long-steps": partial(_changed, "taylor", allow_long_steps=False),
     "no-failure-tolerance": partial(_changed, "trust_region", failure_tolerance=1),
     "equal-thresholds": partial(_changed, "selection", min_ei_ratio_incumbent=1.0, min_ei_ratio_other=1.0),
     "no-variance-mismatch": _without_variance_mismatch,
     "no-log-transform": partial(_changed, "global_model", log_transform=False),
+    "no-trend-and-ripples": partial(_changed, "global_model", trend_and_ripples=False),
     "few-observations": partial(_changed, "global_model", max_observations=32),
 }
 
