@@ -1,6 +1,5 @@
 """The minima of the problems, verified by independent searches."""
 
-import contextlib
 import itertools
 import math
 
@@ -8,23 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dale_bench.contender import Spent
-from dale_bench.problems import KINDS, constrained, mixed
+from dale_bench.problems import KINDS, mixed
 from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET
-
-ALL = [(kind.name, name) for kind in KINDS.values() for name in kind.problems]
-MIXED = {p.name: p for p in mixed.PROBLEMS}
-CONSTRAINED = {p.name: p for p in constrained.PROBLEMS}
-
-
-def spent(run, task, seed=0):
-    with contextlib.suppress(Spent):
-        run(task, seed)
-    return task
-
-
-def draws(space, n, seed=0):
-    return [space.decode(u) for u in np.random.default_rng(seed).random((n, space.dimension))]
+from problem_cases import ALL, CONSTRAINED, MIXED, draws
 
 
 class TestEveryProblem:

@@ -1,6 +1,5 @@
 """Problems of all kinds: regrets by hand, and the rules of the contenders."""
 
-import contextlib
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,25 +13,12 @@ from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench import problems
 from dale_bench.contender import Contender, Spent
-from dale_bench.problems import KINDS, Kind, constrained, contenders, mixed, report, run_missing
+from dale_bench.problems import KINDS, Kind, contenders, report, run_missing
 from dale_bench.problems.contenders import distributions
 from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET, Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job
-
-ALL = [(kind.name, name) for kind in KINDS.values() for name in kind.problems]
-MIXED = {p.name: p for p in mixed.PROBLEMS}
-CONSTRAINED = {p.name: p for p in constrained.PROBLEMS}
-
-
-def spent(run, task, seed=0):
-    with contextlib.suppress(Spent):
-        run(task, seed)
-    return task
-
-
-def draws(space, n, seed=0):
-    return [space.decode(u) for u in np.random.default_rng(seed).random((n, space.dimension))]
+from problem_cases import CONSTRAINED, MIXED, draws, spent
 
 
 class TestNoise:

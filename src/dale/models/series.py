@@ -17,6 +17,7 @@ from scipy.linalg.lapack import dgeqrf, dtrtrs
 
 from dale._arrays import Matrix, Vector
 from dale.models.monomials import monomials, n_terms
+from dale.optim.grid import Index, descend_on_grid
 
 MIXED_STDS = (1.0, 0.1, 0.01)  # factors of the prior std of mixed second derivatives
 LINEAR_PRIOR_STD = 1e3  # of the linear weights, in units of s
@@ -30,8 +31,6 @@ MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
 SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
-
-_Index = tuple[int, int]  # of rho and of the structure
 
 
 class Series(NamedTuple):
@@ -57,7 +56,7 @@ class WeightPrior(NamedTuple):
     """A symmetric square root of the prior covariance of the weights, divided by s."""
 
     std: Vector  # of the weights' own parts, (p,)
-    squares: slice | np.ndarray  # indices of the squares
+    squares: np.ndarray  # indices of the squares
     common: float  # added to each entry of the squares' block
 
     def times(self, A: Matrix) -> Matrix:
@@ -151,20 +150,20 @@ def most_probable(
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """Descent of the loss on the grid of rho and of the structure, for one degree."""
+    """Descent of the loss on the grid of rho and of the structure (the two indices), for one degree."""
 
     data: SeriesData
     radius: float
     degree: int
     rhos: tuple[float, ...]
     mixed: tuple[float, ...]
-    fits: dict[_Index, SeriesFit] = field(default_factory=dict)
+    fits: dict[Index, SeriesFit] = field(default_factory=dict)
 
-    def series(self, at: _Index) -> Series:
+    def series(self, at: Index) -> Series:
         """The series at a point of the grid."""
         return Series(self.degree, self.rhos[at[0]], self.mixed[at[1]])
 
-    def fit(self, at: _Index) -> SeriesFit:
+    def fit(self, at: Index) -> SeriesFit:
         """Its posterior; the loss includes what a plain quadratic has to pay."""
         if at not in self.fits:
             fit = self.data.fit(self.series(at), self.radius)
@@ -172,6 +171,10 @@ class _Walk:
                 fit = fit._replace(loss=fit.loss + MIN_LOG_BAYES_FACTOR)
             self.fits[at] = fit
         return self.fits[at]
+
+    def loss(self, at: Index) -> float:
+        """Of the posterior."""
+        return self.fit(at).loss
 
     def descend(self, first: Series) -> tuple[Series, SeriesFit]:
         """The end of the descent from a series, or from the largest rho if that is better and means a quadratic.
@@ -181,21 +184,9 @@ class _Walk:
         i = min(range(len(self.rhos)), key=lambda i: abs(math.log(self.rhos[i] / first.rho)))
         j = self.mixed.index(first.mixed) if first.mixed in self.mixed else 0
         starts = [(i, j), (len(self.rhos) - 1, j)] if self.rhos[-1] > RHOS[-1] else [(i, j)]
-        best = min([self._end(start) for start in starts], key=lambda at: self.fit(at).loss)
+        sizes = len(self.rhos), len(self.mixed)
+        best = min((descend_on_grid(self.loss, start, sizes) for start in starts), key=self.loss)
         return self.series(best), self.fit(best)
-
-    def _end(self, here: _Index) -> _Index:
-        """Where the descent from a point of the grid ends."""
-        while True:
-            there = min(self._around(*here), key=lambda at: self.fit(at).loss)
-            if not self.fit(there).loss < self.fit(here).loss:
-                return here
-            here = there
-
-    def _around(self, i: int, j: int) -> list[_Index]:
-        """Neighbours on the grid."""
-        around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
-        return [(k, m) for k, m in around if 0 <= k < len(self.rhos) and 0 <= m < len(self.mixed)]
 
 
 def _small_rhos(radius: float) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """Minimisation of cheap smooth functions on a box, and point sets. Nothing here knows a model."""
 
+from dale.optim.grid import descend_on_grid
 from dale.optim.multistart import Box, Maximum, maximize, starting_points
 from dale.optim.projected_newton import FunctionValues, Tolerance, minimize_on_box
 from dale.optim.sampling import farthest, latin_hypercube, sobol
@@ -10,6 +11,7 @@ __all__ = [
     "FunctionValues",
     "Maximum",
     "Tolerance",
+    "descend_on_grid",
     "farthest",
     "latin_hypercube",
     "least_violation",

@@ -30,6 +30,7 @@ from dale.models.cholesky import CholeskyFactor
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.kernels.sums import AdditiveSquaredExponential, WeightedSum
+from dale.optim.grid import Index, descend_on_grid
 
 SHORT = tuple(0.02 * 2 ** (0.5 * i) for i in range(12))  # l, in sides of the cube
 LONG = (0.7, 2.0)  # L
@@ -38,8 +39,6 @@ MIN_LOG_BAYES_FACTOR = 3.0  # that a second scale needs
 MIN_OBSERVATIONS_PER_VARIABLE = 20  # from which on two scales may win: fewer tell little about ripples
 LOG_SHORT_STD = 1.0  # of log l, a priori
 JITTER = 1e-8
-
-Index = tuple[int, int, int]  # of l, L and p
 
 
 def most_probable_kernel(X: Matrix, v: Vector) -> StationaryKernel:
@@ -68,7 +67,7 @@ def most_probable_kernel(X: Matrix, v: Vector) -> StationaryKernel:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Descent of the negative log evidence on the grid of one kind of kernel.
+    """Descent of the negative log evidence on the grid of l, L and p (the three indices), for one kind of kernel.
 
     Attributes:
         squares: Squared distances of the points, (n, n).
@@ -105,20 +104,10 @@ class _Search:
 
     def descend(self) -> tuple[Index, float]:
         """The best of the descents from a few length-scales."""
-        ends = [self._descend((i, 0, 2)) for i in (2, 6, 9)]
-        best = min(ends, key=self.loss)
+        sizes = (len(SHORT), 1, 1) if self.single else (len(SHORT), len(LONG), len(RIPPLES))
+        starts = [(i, 0, 0 if self.single else 2) for i in (2, 6, 9)]
+        best = min((descend_on_grid(self.loss, start, sizes) for start in starts), key=self.loss)
         return best, self.loss(best)
-
-    def _descend(self, here: Index) -> Index:
-        while True:
-            around = [tuple(np.add(here, e)) for e in np.vstack([np.eye(3, dtype=int), -np.eye(3, dtype=int)])]
-            if self.single:
-                around = [a for a in around if a[1:] == here[1:]]
-            inside = [a for a in around if all(0 <= a[k] < len(g) for k, g in enumerate((SHORT, LONG, RIPPLES)))]
-            there = min(inside, key=self.loss)
-            if not self.loss(there) < self.loss(here):
-                return here
-            here = there
 
 
 def negative_log_evidence(K: Matrix, v: Vector) -> float:

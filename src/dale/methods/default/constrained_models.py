@@ -24,7 +24,8 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.expected_improvement import log_h_at
 from dale.acquisition.feasibility import log_probability_below
-from dale.methods.default.local_step import LOG_EI, MAX_UNCERTAINTY
+from dale.methods.default.local_model import LOG_EI
+from dale.methods.default.local_step import MAX_UNCERTAINTY
 from dale.methods.default.step_box import FACE_TOLERANCE, StepBox
 from dale.models.base import Prediction
 from dale.models.series import MIN_VARIANCE

@@ -8,8 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.acquisition.base import negative_acquisition
+from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape
+from dale.methods.default.step_box import Function
 from dale.methods.default.trust_region import TrustRegion
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import n_terms
@@ -17,6 +20,7 @@ from dale.models.series import Series
 from dale.models.taylor import TaylorModel
 from dale.space.domain import Domain
 
+LOG_EI = LogExpectedImprovement()
 FAR_MARGIN = 1.0  # log density that distant observations have to gain for each of the nearest
 REDUCTION_RTOL = 1e-3  # accuracy of predicted reductions, relative to the minimum reduction
 
@@ -73,14 +77,16 @@ class LocalProblem:
         Distant observations of a kinked or curved function say nothing about its center, however little they weigh.
         """
         s, d = self.settings, self.X.shape[1]
-        r = np.linalg.norm(self._frame.to_local(self.X), axis=1)
-        n = max(int(np.sum(r <= s.near_radii)), int(s.near_terms * n_terms(d, 2)) + 1)  # one is the center
+        n = max(
+            int(np.sum(self._distances <= s.near_radii)), int(s.near_terms * n_terms(d, 2)) + 1
+        )  # one is the center
         return self._nearest(min(n, self._max_points))
 
-    @property
-    def _frame(self) -> Ellipsoid:
-        """The region at the center, in the shape of its last step."""
-        return replace(self.region, center=self.X[self.center]).ellipsoid
+    @cached_property
+    def _distances(self) -> Vector:
+        """Distances of the observations from the center, in radii and in the shape of the region's last step, (n,)."""
+        frame = Ellipsoid(self.X[self.center], self.region.radius, self.region.shape)
+        return np.linalg.norm(frame.to_local(self.X), axis=1)
 
     @property
     def _max_points(self) -> int:
@@ -89,8 +95,7 @@ class LocalProblem:
 
     def _nearest(self, n: int) -> np.ndarray:
         """Rows of the n observations nearest to the center in the metric of the region."""
-        r = np.linalg.norm(self._frame.to_local(self.X), axis=1)
-        return np.argsort(r, kind="stable")[:n]
+        return np.argsort(self._distances, kind="stable")[:n]
 
     @cached_property
     def objective(self) -> TaylorModel:
@@ -166,3 +171,8 @@ class LocalProblem:
             fantasies = np.clip(model.value + model.predict(Z).mean, lowest, np.max(y))
             model = model.condition(Z, fantasies - model.value)
         return replace(model, scale=self.settings.std_factor * model.scale)
+
+
+def negative_log_ei(model: TaylorModel, target: float) -> Function:
+    """-log EI of points in local coordinates, with its derivatives."""
+    return lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target)

@@ -17,21 +17,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import negative_acquisition
-from dale.acquisition.expected_improvement import LogExpectedImprovement
-from dale.methods.default.local_model import LocalProblem
-from dale.methods.default.mixed_step import best_snapped
-from dale.methods.default.step_box import Function, StepBox
+from dale.methods.default.local_model import LOG_EI, LocalProblem, negative_log_ei
+from dale.methods.default.mixed_step import LOG_EI_TOLERANCE, best_snapped
+from dale.methods.default.step_box import StepBox
 from dale.methods.default.trust_region import BOUNDARY_STEP
 from dale.models.base import Prediction
 from dale.models.preprocessing import quantize
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import Tolerance
 
-LOG_EI = LogExpectedImprovement()
 LONG_REACH = 8.0  # of a long step in a shaped region, in radii; in a ball and of a quadratic it may go anywhere
 MEAN_TOLERANCE = Tolerance(gtol=1e-15, ftol=1e-15)  # gtol relative to the gradient at the center
-LOG_EI_TOLERANCE = Tolerance(gtol=1e-5, ftol=1e-9)
 MAX_UNCERTAINTY = 0.05  # std plus remainder of a certain step, relative to the predicted reduction
 STEP_RESOLUTION = 2.0**-12  # of the step's length; finer digits would only carry rounding errors
 CERTAIN_RESOLUTION = 2.0**-26  # of a certain step's length
@@ -139,11 +135,6 @@ def lowest_mean(model: TaylorModel, starts: Matrix, box: StepBox, atol: float) -
 def highest_log_ei(model: TaylorModel, starts: Matrix, box: StepBox, target: float) -> Vector:
     """The maximum of log EI in a box, from the starts (m, d)."""
     return box.minimize(negative_log_ei(model, target), starts, LOG_EI_TOLERANCE)[0]
-
-
-def negative_log_ei(model: TaylorModel, target: float) -> Function:
-    """-log EI of points in local coordinates, with its derivatives."""
-    return lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target)
 
 
 def is_certain(model: TaylorModel, z: Vector, mean: float) -> bool:

@@ -4,8 +4,8 @@
 2. The local side: the trust region around the incumbent proposes a step of its Taylor model (``local_step.py``), or is
    closed if its model predicts no further reduction (``trust_region.py``).
 3. The global side: a Gaussian process on thinned observations, its length-scale cooled down by Alg. 2, its prior mean
-   and variance those of the values. Once a region has been closed, its kernel is that of trend and ripples
-   (``basin_kernel.py``). It proposes the maximum of log EI outside the closed regions (``global_search.py``).
+   and variance those of the values. Once a region has been closed, its kernel may be that of trend and
+   ripples (``basin_kernel.py``). It proposes the maximum of log EI outside the closed regions (``global_search.py``).
 4. The selection between them, by log EI (``selection.py``).
 5. If values are noisy, a global model of signal and noise replaces both sides (``noisy_search.py``).
 

@@ -13,15 +13,12 @@ import math
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import negative_acquisition
-from dale.acquisition.expected_improvement import LogExpectedImprovement
-from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.local_model import LOG_EI, LocalProblem, negative_log_ei
 from dale.methods.default.step_box import StepBox
 from dale.models.ellipsoid import Ellipsoid
 from dale.optim.projected_newton import Tolerance
 from dale.space.domain import Domain
 
-LOG_EI = LogExpectedImprovement()
 LOG_EI_TOLERANCE = Tolerance(gtol=1e-5, ftol=1e-9)
 NEIGHBOUR_WEIGHT = 0.03  # weight of the EI at neighbouring integers outside the box
 N_STARTS = 4  # snapped points from which log EI is maximised
@@ -98,6 +95,6 @@ def _maximized(problem: LocalProblem, A: Matrix, reach: float, target: float) ->
     if not free.any():
         return starts[0], float(np.max(at_starts))
     z, loss = StepBox(model.frame, problem.movable, reach).minimize(
-        lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target), starts, LOG_EI_TOLERANCE, held=~free
+        negative_log_ei(model, target), starts, LOG_EI_TOLERANCE, held=~free
     )
     return z, -loss
