@@ -87,6 +87,17 @@ def test_coordinates(d):
     np.testing.assert_array_equal(ball.to_cube(X), ball.center + ball.radius * X)
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_hessian_in_the_cube(d):
+    """The quadratic form is the same in both coordinates."""
+    rng = np.random.default_rng(d)
+    A, X = rng.normal(size=(d, d)), rng.random((7, d))
+    for ellipsoid in (shaped(d, 0), Ellipsoid(X[0], 0.3)):
+        H, Z = ellipsoid.hessian_to_cube(A + A.T), ellipsoid.to_local(X)
+        dx = X - ellipsoid.center
+        np.testing.assert_allclose(np.sum(dx * (dx @ H), axis=1), np.sum(Z * (Z @ (A + A.T)), axis=1), atol=1e-8)
+
+
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_the_identity_is_a_ball(d):
     rng = np.random.default_rng(d)

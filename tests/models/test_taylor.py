@@ -114,6 +114,26 @@ def test_curvatures_against_dense_formulas(d, n, shaped, mixed):
         assert rms == pytest.approx(math.hypot(mean, std * math.sqrt(oracle.variance)), rel=1e-7)
 
 
+@pytest.mark.parametrize(("d", "n"), [(1, 10), (2, 8), (2, 30), (3, 16)])
+@pytest.mark.parametrize("shaped", [False, True], ids=["ball", "shape"])
+def test_leave_one_out_against_dense_formulas(d, n, shaped):
+    """With K of all values, noise included: the error is (K^-1 v)_i / (K^-1)_ii, its variance s^2 / (K^-1)_ii."""
+    model, oracle, _, _ = within(d, n, 0.1, 0.9, Series(2, 0.8), shaped)
+    for radius in (1.0, 0.8):
+        inside = [i for i in range(n) if np.linalg.norm(np.array(oracle.Z[i], dtype=float)) <= radius]
+        errors = np.array([float(oracle.weights[i] / oracle.inverse[i, i]) for i in inside])
+        stds = np.array([float((oracle.variance / oracle.inverse[i, i]) ** 0.5) for i in inside])
+        ours = model.leave_one_out(radius)
+        assert ours.error == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-6)
+        assert ours.standardised == pytest.approx(np.sqrt(np.mean((errors / stds) ** 2)), rel=1e-4)
+
+
+def test_leave_one_out_hidden_by_rounding_errors():
+    """Without an observation inside the region, or where each determines a weight alone, nothing is known."""
+    model = within(2, 8, 0.1, 1.0)[0]
+    assert model.leave_one_out(1e-9) == (math.inf, math.inf)
+
+
 @pytest.mark.parametrize("n", [9, 15, 25])
 def test_hessian_of_the_least_norm(n):
     """Too few points for a quadratic and no remainder: the least deviation from h I, with h^2 / T^2 added to its norm.

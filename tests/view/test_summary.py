@@ -63,7 +63,7 @@ def test_without_names_coordinates_are_numbered():
 
 
 def test_without_local_minima_it_says_so():
-    assert "none identified yet: no quadratic fits a neighbourhood well enough" in summary(
+    assert "none identified yet: no local model predicts its observations well enough" in summary(
         dale.minimize(lambda x: float(x[0]), [(0, 1), (0, 1)], budget=4, seed=0)
     )
 

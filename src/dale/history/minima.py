@@ -1,17 +1,22 @@
 """Local minima that the observations show, for the user to read.
 
-Alg. 3 looks for the next evaluation, so it drops minima that are reached or worse than the best one. A user wants to
-see those too: where the minima are, how deep and how sharp. So neighbourhoods are judged here by Def. 1 alone (convex,
-minimiser inside the ball and the cube) and by how well the fit predicts each of its points from the others.
+The method looks for the next evaluation, so it leaves minima that are reached or worse than the best one. A user wants
+to see those too: where the minima are, how deep and how sharp.
 
-Around every observation that is the lowest of its own neighbourhood, the ball with the smallest leave-one-out error is
-taken; that error is also the error of the predicted minimum.
+Around every observation that is the lowest of its own neighbourhood, a Taylor model (``models/taylor.py``) is fitted:
+in the shape of the last step of the method from or to this observation, or in a ball if that is more probable or if
+there was no such step. The model shows a minimum if its mean has one inside the neighbourhood and the cube and if it
+predicts the observations of the neighbourhood well, each from the others. Position, value, Hessian and error are those
+of the model there.
+
+A Taylor model interpolates its center, which is wrong where noise needs a model of its own. There, the neighbourhood is
+the ball in which a least-squares quadratic (Def. 1) predicts the observations best.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,33 +27,42 @@ from dale.history.history import History
 from dale.history.trial import Trial
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
+from dale.models.taylor import TaylorModel
 from dale.models.transforms import Standardize
+from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
 from dale.space.point import Params
 from dale.space.space import Space
 
-MAX_RELATIVE_ERROR = 0.1  # leave-one-out error over the range of the values in the ball
+MAX_RELATIVE_ERROR = 0.15  # leave-one-out error over the range of the values in the neighbourhood ...
+MAX_RELATIVE_ERROR_NOISY = 0.1  # ... of a Taylor model, and of a quadratic where values are noisy
 CONVERGED = 1e-9  # what is left to gain, over the range of the better three quarters: huge values say nothing
 MIN_RELATIVE_REDUCTION = 1e-14  # of the values' std: a region that leaves no more than this to gain has converged
 CHUNK_SIZE = 256  # observations processed together, to bound the memory
 EXTRA_POINTS = 2  # beyond the unknowns: with fewer, the leave-one-out error says nothing
+MIN_DIFFERENCE = 1e4  # from the lowest value, in rounding errors: nearer observations do not make a neighbourhood
+NEAR_RADII = 2.0  # a Taylor model sees observations up to this distance, in radii of the neighbourhood ...
+MAX_POINTS = 120  # ... and at most so many, unless the neighbourhood has more
+GTOL = 1e-15  # of the search for the minimum of a model, relative to the gradient at the center
+MIN_EIGENVALUE_RATIO = 1e-12  # smallest over largest eigenvalue from which a minimum is one
 
 
 @dataclass(frozen=True, eq=False)
 class LocalMinimum:
-    """A local minimum: a quadratic fitted to the observations around it (Def. 1 of the paper).
+    """A local minimum of the Taylor model of the observations around it; where values are noisy, of a quadratic.
 
-    Where a local model of the method has converged, ``x`` and ``fun`` are those of its last center.
+    Where a local model of the method has converged and is finer, ``x`` and ``fun`` are those of its last center.
 
     Attributes:
-        x: Minimiser of the quadratic, as an array in the user's units.
+        x: Minimiser of the model, as an array in the user's units.
         params: The same point as the objective takes it.
         fun: Predicted minimum.
-        error: Error of the prediction: the leave-one-out error of the quadratic.
+        error: Error of the prediction: its standard deviation, more if the model predicts the observations worse than
+            it claims; where values are noisy, the leave-one-out error of the quadratic.
         hessian: Hessian in the user's units: how sharp the minimum is. NaN where a parameter is fixed or a choice.
         condition: Ratio of the largest to the smallest eigenvalue of the Hessian in the unit cube.
-        radius: Radius of the neighbourhood in the unit cube.
-        n_points: Number of observations in the neighbourhood.
+        radius: Radius of the neighbourhood in the unit cube; of an ellipsoid, the geometric mean of its semi-axes.
+        n_points: Number of observations that the model was fitted to.
         converged: Whether nothing is left to gain here: a local model of the method has converged, or the best
             observation equals the predicted minimum, and the error is as small, to within 1e-9 of the range of the
             better three quarters of all observations.
@@ -75,102 +89,195 @@ class LocalMinimum:
 def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     """The local minima of a run, best first, without those where constraints are violated as far as is known."""
     if not np.all(domain.ordered):
-        return ()  # a quadratic across unordered options has no meaning
+        return ()  # a polynomial across unordered options has no meaning
     observations = history.observations.inliers
     some = observations.has_value
     if not some.any():
         return ()
     X, y, feasible = observations.X[some], observations.y[some], observations.feasible[some]
-    scale = observations.standardize  # squares of values around 1e155 would overflow
+    scale, noise = observations.standardize, observations.noise  # squares of values around 1e155 would overflow
+    shapes = _last_shapes(history.trials)
+    by_row = {row: shapes[i] for row, i in enumerate(observations.ids[some].tolist()) if i in shapes}
     found = [
         m
-        for m in minima_in_cube(X, scale(y))
-        if feasible[int(np.argmin(cdist(m.fit.minimiser[None, :], X)))] and domain.allows(m.fit.minimiser)
+        for m in minima_in_cube(X, scale.above_lowest(y), by_row, resolution=scale.resolution, noisy=noise.modelled)
+        if feasible[int(np.argmin(cdist(m.x[None, :], X)))] and domain.allows(m.x)
     ]
     minima = [_at_closed_region(_in_units(m, scale, domain.space), m, scale, history.trials) for m in found]
-    if observations.noise.level > 0:
-        minima = [dataclasses.replace(m, converged=False) for m in minima]
+    if noise.level > 0:
+        minima = [dataclasses.replace(m, error=max(m.error, noise.level), converged=False) for m in minima]
     return tuple(sorted(minima, key=lambda m: m.fun + m.error))
 
 
 @dataclass(frozen=True, eq=False)
 class CubeMinimum:
-    """A local minimum in the unit cube."""
+    """A local minimum in the unit cube.
 
-    fit: QuadraticFit
+    Attributes:
+        x: Minimiser, (d,).
+        value: Predicted minimum.
+        error: Of the prediction.
+        hessian: (d, d).
+        region: The neighbourhood.
+        n_points: Number of observations that the model was fitted to.
+        converged: Whether nothing is left to gain.
+    """
+
+    x: Vector
+    value: float
+    error: float
+    hessian: Matrix
+    region: Ellipsoid
     n_points: int
-    converged: bool
+    converged: bool = False
 
 
-def minima_in_cube(X: Matrix, y: Vector) -> tuple[CubeMinimum, ...]:
-    """Local minima of observations X (n, d) in the unit cube with values y (n,), best first, in disjoint balls."""
+def minima_in_cube(
+    X: Matrix, y: Vector, shapes: Mapping[int, Matrix] | None = None, *, resolution: float = 0.0, noisy: bool = False
+) -> tuple[CubeMinimum, ...]:
+    """Local minima of observations in the unit cube, best first, none in the neighbourhood of another.
+
+    Args:
+        X: Points, (n, d).
+        y: Their values, (n,).
+        shapes: Shapes (d, d) of the neighbourhoods of some rows, where the method has learnt them.
+        resolution: Rounding error of the values.
+        noisy: Whether the noise in the values needs a model of its own.
+    """
     n, d = X.shape
     size = n_unknowns(d) + EXTRA_POINTS
     if n < size or np.ptp(y) == 0:
         return ()
-    found = []
-    for begin in range(0, n, CHUNK_SIZE):
-        distances = cdist(X[begin : begin + CHUNK_SIZE], X)
-        farthest = np.partition(distances, size - 1, axis=1)[:, size - 1 : size]  # of the nearest ``size``
-        lowest = np.min(np.where(distances <= farthest, y, np.inf), axis=1)
-        for i in np.flatnonzero(y[begin : begin + CHUNK_SIZE] <= lowest):
-            minimum = _best_ball(X, y, np.argsort(distances[i], kind="stable"), distances[i], size)
-            if minimum is not None:
-                found.append(minimum)
     kept: list[CubeMinimum] = []
-    for minimum in sorted(found, key=lambda m: m.fit.minimum + m.fit.leave_one_out_error):
-        if not any(minimum.fit.ball.overlaps(other.fit.ball) for other in kept):
-            kept.append(minimum)
-    return tuple(kept)
+    for row in _lowest_of_their_neighbours(X, y, size):
+        if any(m.region.contains(X[row]) for m in kept):
+            continue
+        if noisy:
+            minimum = _of_quadratic(X, y, row, size)
+        else:
+            minimum = _of_taylor(X, y, row, size, (shapes or {}).get(row), resolution)
+        if minimum is not None and not any(_are_the_same(minimum, m, noisy) for m in kept):
+            left = max(abs(float(y[row]) - minimum.value), minimum.error)
+            converged = left <= CONVERGED * float(np.quantile(y, 0.75) - np.min(y))
+            kept.append(dataclasses.replace(minimum, converged=converged))
+    return tuple(sorted(kept, key=lambda m: m.value + m.error))
 
 
-def _best_ball(X: Matrix, y: Vector, nearest: np.ndarray, distance: Vector, size: int) -> CubeMinimum | None:
-    """The neighbourhood of one observation whose fit predicts its own points best; None if no fit is good enough."""
-    best: tuple[QuadraticFit, np.ndarray] | None = None
+def _are_the_same(a: CubeMinimum, b: CubeMinimum, noisy: bool) -> bool:
+    """Whether one of the minima is in the neighbourhood of the other; of noisy values, if these overlap."""
+    return a.region.overlaps(b.region) if noisy else bool(a.region.contains(b.x) or b.region.contains(a.x))
+
+
+def _lowest_of_their_neighbours(X: Matrix, y: Vector, size: int) -> list[int]:
+    """Rows of the observations with the lowest value among the ``size`` nearest, themselves included; lowest first."""
+    rows: list[int] = []
+    for begin in range(0, len(X), CHUNK_SIZE):
+        distances = cdist(X[begin : begin + CHUNK_SIZE], X)
+        farthest = np.partition(distances, size - 1, axis=1)[:, size - 1 : size]
+        lowest = np.min(np.where(distances <= farthest, y, np.inf), axis=1)
+        rows += (begin + np.flatnonzero(y[begin : begin + CHUNK_SIZE] <= lowest)).tolist()
+    return sorted(rows, key=lambda row: y[row])
+
+
+def _of_taylor(
+    X: Matrix, y: Vector, row: int, size: int, shape: Matrix | None, resolution: float
+) -> CubeMinimum | None:
+    """The minimum of the Taylor model around an observation; None if there is none or the model predicts badly."""
+    distance = np.linalg.norm(Ellipsoid(X[row], 1.0, shape).to_local(X), axis=1)
+    others = np.sort(distance[np.abs(y - y[row]) > MIN_DIFFERENCE * resolution])
+    if len(others) < size - 1 or others[size - 2] == 0:
+        return None
+    core, radius = float(others[size - 2]), float(others[: 2 * size - 1][-1])
+    n_near = min(int(np.sum(distance <= NEAR_RADII * radius)), max(MAX_POINTS, int(np.sum(distance <= radius))))
+    near = np.argsort(distance, kind="stable")[:n_near]
+    frames = [Ellipsoid(X[row], radius, S) for S in ((None,) if shape is None else (None, shape))]
+    models = (TaylorModel.fit(frame, X[near], y[near], float(y[row])) for frame in frames)
+    model = min(models, key=lambda m: m.loss)
+    z = _minimiser(model)
+    x, there = model.frame.to_cube(z), model.mean_derivatives(z[None, :])
+    eigenvalues = np.linalg.eigvalsh(there.hessian[0])
+    is_minimum = float(np.linalg.norm(z)) < 1 and eigenvalues[0] > MIN_EIGENVALUE_RATIO * abs(eigenvalues[-1])
+    misfit = model.leave_one_out(core / radius)
+    if not (is_minimum and misfit.error <= MAX_RELATIVE_ERROR * float(np.ptp(y[distance <= core])) and _in_cube(x)):
+        return None
+    return CubeMinimum(
+        x=x,
+        value=model.value + float(there.value[0]),
+        error=float(model.predict(z[None, :]).std[0]) * max(1.0, misfit.standardised),
+        hessian=model.frame.hessian_to_cube(there.hessian[0]),
+        region=model.frame,
+        n_points=n_near,
+    )
+
+
+def _minimiser(model: TaylorModel) -> Vector:
+    """Local minimiser of the mean in |z_i| <= 1, (d,), from the center."""
+    ones = np.ones(len(model.center))
+    steepest = max(float(np.max(np.abs(model.gradient))), float(np.finfo(float).tiny))
+    tolerance = Tolerance(gtol=GTOL * steepest, ftol=GTOL)
+    return minimize_on_box(model.mean_derivatives, 0 * ones[None, :], -ones, ones, tolerance=tolerance)[0][0]
+
+
+def _of_quadratic(X: Matrix, y: Vector, row: int, size: int) -> CubeMinimum | None:
+    """The minimum of the quadratic around an observation that predicts its own points best; None if none is good."""
+    distance = np.linalg.norm(X - X[row], axis=1)
+    nearest = np.argsort(distance, kind="stable")
+    best: CubeMinimum | None = None
     for k in range(size, min(2 * size, len(X)) + 1):
         members = nearest[:k]
-        ball = Ellipsoid(X[members[0]], float(distance[members[-1]]))
+        ball = Ellipsoid(X[row], float(distance[members[-1]]))
         fit = QuadraticFit.to(X[members], y[members], ball) if ball.radius > 0 else None
-        if fit is None or not fit.is_convex or fit.leave_one_out_error > MAX_RELATIVE_ERROR * float(np.ptp(y[members])):
+        if fit is None or not fit.is_convex:
             continue
-        x_star = fit.minimiser
-        inside = ball.contains(x_star) and np.all((x_star >= 0) & (x_star <= 1))
-        if inside and (best is None or fit.leave_one_out_error < best[0].leave_one_out_error):
-            best = fit, members
-    if best is None:
-        return None
-    fit, members = best
-    left = max(abs(float(np.min(y[members])) - fit.minimum), fit.leave_one_out_error)
-    return CubeMinimum(fit, len(members), converged=left <= CONVERGED * float(np.quantile(y, 0.75) - np.min(y)))
+        x, error = fit.minimiser, fit.leave_one_out_error
+        is_good = error <= MAX_RELATIVE_ERROR_NOISY * float(np.ptp(y[members])) and ball.contains(x) and _in_cube(x)
+        if is_good and (best is None or error < best.error):
+            best = CubeMinimum(x, fit.minimum, error, fit.hessian, ball, k)
+    return best
+
+
+def _in_cube(x: Vector) -> bool:
+    return bool(np.all((x >= 0) & (x <= 1)))
+
+
+def _last_shapes(trials: Sequence[Trial]) -> dict[int, Matrix]:
+    """By id of a trial, the shape of the last step from or to it that had one."""
+    shapes: dict[int, Matrix] = {}
+    for trial in trials:
+        step = trial.reason.step
+        if step is not None and step.shape is not None:
+            shapes[step.center] = shapes[trial.id] = np.array(step.shape)
+    return shapes
 
 
 def _at_closed_region(
     minimum: LocalMinimum, in_cube: CubeMinimum, scale: Standardize, trials: Sequence[Trial]
 ) -> LocalMinimum:
-    """The minimum as a converged local model of the method left it in the same ball: finer than any quadratic fit."""
-    closed = [trials[c.center] for t in trials for c in t.reason.closed_regions if c.converged]
-    inside = [(t.value, t) for t in closed if t.value is not None and in_cube.fit.ball.contains(t.unit_x)]
-    if not inside:
+    """The minimum as a converged local model of the method left it at the same center, if that is finer."""
+    closed = (trials[c.center] for t in trials for c in t.reason.closed_regions if c.converged)
+    center = next((t for t in closed if np.array_equal(t.unit_x, in_cube.region.center)), None)
+    if center is None or center.value is None:
         return minimum
-    value, best = min(inside, key=lambda pair: pair[0])
-    error = max(scale.inverse_scale(MIN_RELATIVE_REDUCTION), float(np.spacing(abs(value))))
-    return dataclasses.replace(minimum, x=best.x, params=best.params, fun=value, error=error, converged=True)
+    error = max(scale.inverse_scale(MIN_RELATIVE_REDUCTION), float(np.spacing(abs(center.value))))
+    if minimum.error <= error:
+        return dataclasses.replace(minimum, converged=True)
+    return dataclasses.replace(minimum, x=center.x, params=center.params, fun=center.value, error=error, converged=True)
 
 
 def _in_units(minimum: CubeMinimum, scale: Standardize, space: Space) -> LocalMinimum:
     """The minimum in the user's units."""
-    fit = minimum.fit
-    params = space.decode(fit.minimiser)
-    continuous = bool(np.all(space.continuous))
-    eigenvalues = np.linalg.eigvalsh(fit.hessian)
+    params = space.decode(minimum.x)
+    moved = space.encode(params) - minimum.x  # to the nearest integers and steps
+    fun = scale.lowest + scale.inverse_scale(minimum.value + 0.5 * float(moved @ minimum.hessian @ moved))
+    eigenvalues = np.linalg.eigvalsh(minimum.hessian)
     return LocalMinimum(
         x=space.as_array(params),
         params=params,
-        fun=scale.inverse(fit.minimum if continuous else float(fit(space.encode(params)[None, :])[0])),
-        error=scale.inverse_scale(fit.leave_one_out_error),
-        hessian=space.hessian(params, fit.hessian * scale.inverse_scale(1.0)),
+        fun=fun,
+        error=max(scale.inverse_scale(minimum.error), float(np.spacing(abs(fun)))),
+        hessian=space.hessian(params, minimum.hessian * scale.inverse_scale(1.0)),
         condition=float(eigenvalues[-1] / eigenvalues[0]),
-        radius=fit.ball.radius,
+        radius=minimum.region.radius,
         n_points=minimum.n_points,
         converged=minimum.converged,
     )

@@ -53,6 +53,11 @@ class Ellipsoid:
         """x of local coordinates (..., d)."""
         return self.center + self.radius * (Z if self.shape is None else Z @ self.shape.T)
 
+    def hessian_to_cube(self, hessian: Matrix) -> Matrix:
+        """The second derivatives by x, S^-T H S^-1 / D^2, of those by z, H (d, d)."""
+        inverse = np.eye(len(self.center)) if self._inverse_shape is None else self._inverse_shape
+        return np.asarray(inverse.T @ hessian @ inverse / self.radius**2)
+
     @property
     def reach(self) -> float:
         """Half the side of the box in local coordinates that contains every step within the cube."""

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,8 +44,22 @@ from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction, PredictionDerivatives, std_with_derivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import MAX_DEGREE, Monomials, affordable_degree, monomials
-from dale.models.series import MIN_VARIANCE, Series, SeriesData, SeriesFit, most_probable, solve_upper
+from dale.models.series import MIN_VARIANCE, NUGGET, Series, SeriesData, SeriesFit, most_probable, solve_upper
 from dale.optim.projected_newton import FunctionValues
+
+MIN_FREEDOM = 1e-12  # 1 - leverage of an observation, below which rounding errors hide its leave-one-out error
+
+
+class LeaveOneOut(NamedTuple):
+    """Root mean squares of the errors of predictions, each of one observation from all others.
+
+    Attributes:
+        error: In units of the values.
+        standardised: In units of the predicted std; 1 if the model is calibrated.
+    """
+
+    error: float
+    standardised: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +167,22 @@ class TaylorModel:
             fit = data.fit(self.series, self.radius)
             total += sign * fit.negative_log_density(len(data.r), max(self.scale**2, MIN_VARIANCE))
         return total
+
+    def leave_one_out(self, within: float = 1.0) -> LeaveOneOut:
+        """Of the observations with |z| <= ``within``, for the series and s of this model.
+
+        Infinite if there is none, or if rounding errors hide the errors of all of them.
+        """
+        features, r = self.terms(self.Z), np.linalg.norm(self.Z, axis=1)
+        noise = self.remainder(r) + NUGGET * self.scale * r
+        std = self.scale * np.linalg.norm(features @ self.covariance_factor, axis=1)
+        freedom = 1 - (std / noise) ** 2
+        use = (r <= within) & (freedom > MIN_FREEDOM)
+        if not use.any():
+            return LeaveOneOut(math.inf, math.inf)
+        noise, freedom, residual = noise[use], freedom[use], (self.differences - features @ self.weights)[use]
+        standardised = residual / (noise * np.sqrt(freedom))
+        return LeaveOneOut(*(float(np.sqrt(np.mean(e**2))) for e in (residual / freedom, standardised)))
 
     @property
     def center(self) -> Vector:

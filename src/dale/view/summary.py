@@ -63,7 +63,7 @@ def _minima(result: Result) -> str:
     if result.fun is None:
         return ""
     if not result.local_minima:
-        return "Local minima\n  none identified yet: no quadratic fits a neighbourhood well enough"
+        return "Local minima\n  none identified yet: no local model predicts its observations well enough"
     rise = acceptable_rise(values_of(inliers(result)))
     limit = f"{rise:.2g} ({100 * RELATIVE_RISE:g} % of the observed range)"
     lines = [f"Local minima, and how far each parameter can move before the value rises by {limit}"]

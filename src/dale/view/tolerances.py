@@ -63,7 +63,7 @@ def parameter_tolerances(minimum: LocalMinimum, rise: float) -> Tolerances:
 def ellipse(minimum: LocalMinimum, space: Space, rise: float) -> Matrix:
     """Contour at ``rise`` above a local minimum of two parameters: a closed curve (m, 2) in the user's units.
 
-    The quadratic was fitted in the unit cube, so the curve is an ellipse there; on a logarithmic axis it is distorted.
+    The model was fitted in the unit cube, so the curve is an ellipse there; on a logarithmic axis it is distorted.
     It is NaN outside the bounds.
     """
     parameters = list(space.parameters.values())
