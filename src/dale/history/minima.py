@@ -106,7 +106,7 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     minima = [_at_closed_region(_in_units(m, scale, domain.space), m, scale, history.trials) for m in found]
     if noise.level > 0:
         minima = [dataclasses.replace(m, error=max(m.error, noise.level), converged=False) for m in minima]
-    return tuple(sorted(minima, key=lambda m: m.fun + m.error))
+    return tuple(minima)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,9 @@ class CubeMinimum:
 def minima_in_cube(
     X: Matrix, y: Vector, shapes: Mapping[int, Matrix] | None = None, *, resolution: float = 0.0, noisy: bool = False
 ) -> tuple[CubeMinimum, ...]:
-    """Local minima of observations in the unit cube, best first, none in the neighbourhood of another.
+    """Local minima of observations in the unit cube, none in the neighbourhood of another.
+
+    They have the order of their lowest observations; of noisy values, which may be luck, that of the predictions.
 
     Args:
         X: Points, (n, d).
@@ -160,7 +162,7 @@ def minima_in_cube(
             left = max(abs(float(y[row]) - minimum.value), minimum.error)
             converged = left <= CONVERGED * float(np.quantile(y, 0.75) - np.min(y))
             kept.append(dataclasses.replace(minimum, converged=converged))
-    return tuple(sorted(kept, key=lambda m: m.value + m.error))
+    return tuple(sorted(kept, key=lambda m: m.value + m.error) if noisy else kept)
 
 
 def _are_the_same(a: CubeMinimum, b: CubeMinimum, noisy: bool) -> bool:

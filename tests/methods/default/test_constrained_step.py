@@ -33,7 +33,7 @@ def observations(n=14, center=(0.45, 0.45), seed=0):
     return X, objective(X), constraint(X)
 
 
-def problem(X, y, C, *, domain=None, failures=0, target=None, radius=0.2):
+def problem(X, y, C, *, domain=None, failures=0, target=None, radius=0.2, long_steps=True):
     return LocalProblem(
         X=X,
         y=y,
@@ -44,7 +44,7 @@ def problem(X, y, C, *, domain=None, failures=0, target=None, radius=0.2):
         domain=domain or Domain.unit(2),
         target=float(y[0]) if target is None else target,
         min_reduction=1e-14,
-        settings=TaylorSettings(),
+        settings=TaylorSettings(allow_long_steps=long_steps),
     )
 
 
@@ -85,7 +85,7 @@ def test_a_step_in_a_shape(seed, center):
     X = np.clip(X, 0, 1)
     y = 300 * (X[:, 0] + X[:, 1] - 0.85) ** 2 + X[:, 0]
     C = (X[:, :1] - center[0] - 0.1 * (X[:, 1:] - center[1])) * -1 - 0.03  # the valley's bottom lies beyond it
-    details = problem(X, y, C, failures=1, radius=0.1)
+    details = problem(X, y, C, failures=1, radius=0.1, long_steps=False)
     found = constrained_step(details, np.random.default_rng(1))
     assert found.model.frame.shape is not None
     lowest = lowest_on_a_grid(details, kappa=2)

@@ -16,7 +16,7 @@ from dale.methods.default import global_search as global_search_module
 from dale.methods.default.global_search import MIN_SKEWNESS, GlobalSearch
 from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.method import DefaultMethod
-from dale.methods.default.selection import _is_taken
+from dale.methods.default.selection import _is_taken, n_fruitless
 from dale.methods.default.settings import GlobalSettings, SelectionSettings
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.models.gaussian_process import GaussianProcess
@@ -286,12 +286,18 @@ class TestSkewedValues:
 
 
 class TestSelection:
-    def is_taken(self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2):
-        trials = tuple(SimpleNamespace(reason=Reason(source), retry=False) for source in sources)
+    def is_taken(self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2, values=None):
+        """After trials of these sources; each one is better than all before unless its value is given."""
         candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain))
-        return _is_taken(
-            candidate, global_log_ei, SimpleNamespace(trials=trials), SELECTION, early=n < MIN_EVALUATIONS * 2
+        history = self.history(sources, -np.arange(len(sources)) if values is None else values)
+        return _is_taken(candidate, global_log_ei, history, SELECTION, early=n < MIN_EVALUATIONS * 2)
+
+    def history(self, sources, values):
+        trials = tuple(
+            SimpleNamespace(reason=Reason(s), retry=False, state=TrialState.COMPLETE, value=float(v), feasible=True)
+            for s, v in zip(sources, values, strict=True)
         )
+        return SimpleNamespace(trials=trials, dimension=3)
 
     def test_a_step_with_enough_expected_improvement_is_taken(self):
         enough, little = math.log(MIN_EI_RATIO) + 0.01, math.log(MIN_EI_RATIO) - 0.01
@@ -305,6 +311,30 @@ class TestSelection:
         for _ in range(4 * LOCAL_TURNS):
             history.append(Source.LOCAL if self.is_taken(-99.0, history) else Source.GLOBAL)
         assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
+
+    def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):
+        """Up to the dimension, until one improves on the best value; what came before the first step does not count."""
+        sources, values = [Source.GLOBAL] * 3, [3.0, 4.0, 5.0]
+        waits = []
+        for improves in (False, False, False, False, True, False):
+            waits.append(0)
+            while self.is_taken(-99.0, sources, values=values):
+                sources.append(Source.LOCAL)
+                values.append(9.0)
+                waits[-1] += 1
+            sources.append(Source.GLOBAL)
+            values.append(min(values) - 1 if improves else 9.0)
+        first = LOCAL_TURNS - 1
+        assert waits == [first, first + 1, first + 2, first + 3, first + 3, first]
+
+    def test_proposals_that_are_infeasible_or_fail_bring_nothing(self):
+        history = self.history([Source.LOCAL, Source.GLOBAL, Source.GLOBAL, Source.GLOBAL], [3.0, 2.0, 1.0, 0.0])
+        assert n_fruitless(history) == 0
+        history.trials[2].feasible = False
+        history.trials[3].value, history.trials[3].state = None, TrialState.FAILED
+        assert n_fruitless(history) == 2
+        history.trials[3].state = TrialState.PENDING
+        assert n_fruitless(history) == 1
 
     def test_early_only_a_certain_step_is_taken(self):
         assert not self.is_taken(9.0, [Source.GLOBAL] * 5, n=MIN_EVALUATIONS * 2 - 1)

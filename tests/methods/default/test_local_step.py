@@ -172,15 +172,16 @@ def test_only_a_quadratic_steps_anywhere_in_a_shape():
 
 
 def test_no_long_step_after_a_failure():
-    """Which has shown that the model is certain without reason."""
+    """Which has shown that the model is certain without reason; but a quadratic has the failure among its data."""
     for seed in range(5):
-        X, rng = random_points(3, n_terms(3, 2) + 3, seed, around=np.full(3, 0.75), width=0.5)
-        y = rotated_bowl(rng, 3)(X)
-        assert leaves_its_box(step(X, y, 0.05, seed=seed))
+        few, rng = random_points(3, 8, seed, around=np.full(3, 0.75), width=0.5)
+        slope = few @ rng.normal(size=3)
+        many, rng = random_points(3, n_terms(3, 2) + 3, seed, around=np.full(3, 0.75), width=0.5)
+        bowl = rotated_bowl(rng, 3)(many)
+        assert leaves_its_box(step(few, slope, 0.05, seed=seed))
         for failures in (1, 2):
-            s = step(X, y, 0.05, seed=seed, failures=failures)
-            assert s.certain
-            assert not leaves_its_box(s)
+            assert not leaves_its_box(step(few, slope, 0.05, seed=seed, failures=failures))
+            assert leaves_its_box(step(many, bowl, 0.05, seed=seed, failures=failures))
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -200,7 +201,7 @@ def test_long_steps_along_a_kink(d):
         if leaves_its_box(s):
             long += 1
             ratios.append((np.min(kink(X)) - kink(s.point[None])[0]) / -s.mean)
-    assert long <= 8
+    assert long <= 10
     assert np.sum(np.array(ratios) > LOW_RATIO) >= 0.75 * long, ratios
 
 

@@ -10,7 +10,7 @@ from dale.methods.default.shape import (
     MAX_ASPECT,
     MAX_ROUNDS,
     MAX_TURN,
-    MIN_DIMENSION,
+    MIN_DIMENSION_ONE_AXIS,
     MIN_GAIN,
     MIN_POINTS_PER_AXIS,
     learn_shape,
@@ -137,7 +137,7 @@ class TestRules:
             assert_valid(model)
             return model
 
-        learn_shape(fit, long, radius)
+        learn_shape(fit, long, radius, structured=False)
         assert len(shapes) >= 2
         assert np.max(np.linalg.svd(shapes[1], compute_uv=False)) == pytest.approx(min(MAX_RADIUS / radius, 100.0))
 
@@ -201,11 +201,17 @@ class TestBalls:
         ids=["bowl", "well", "ripples"],
     )
     def test_a_round_function_keeps_a_ball(self, d, fun):
+        """Or, in one case of ten where ripples deceive it, hardly anything else."""
+        shaped = []
         for seed in range(10):
             rng = np.random.default_rng([seed, d])
             n = int(rng.integers(n_terms(d, 2) + 1, 3 * n_terms(d, 2) + 1))
             center, radius = np.full(d, 0.5), 10 ** rng.uniform(-4, -0.5)
-            assert learn(fun, points(rng, center, radius, n), center, radius).frame.shape is None, seed
+            model = learn(fun, points(rng, center, radius, n), center, radius)
+            if model.frame.shape is not None:
+                shaped.append(axes(model)[0] / axes(model)[-1])
+        assert len(shaped) <= 1
+        assert max(shaped, default=1.0) < 3
 
     def test_noise_rarely_earns_a_shape(self):
         """A shape pays for its freedoms: at most one in five cases without any structure."""
@@ -221,14 +227,14 @@ class TestBalls:
 
     @pytest.mark.parametrize("d", [2, 3, 5])
     def test_no_shape_without_redundant_points(self, d):
-        """Not even one that is known already; only an axis-parallel one, in more variables, from fewer points on."""
+        """Not even one that is known already; only one of fewer freedoms, in more variables, from fewer points on."""
         rng = np.random.default_rng(d)
         center, start = np.full(d, 0.5), rotation(rng, d) * (np.geomspace(1, 10, d) / np.sqrt(10))
 
         def valley(X):
             return (X - 0.51) ** 2 @ np.geomspace(1, 1e4, d)
 
-        n = n_terms(d, 2) if d < MIN_DIMENSION else MIN_POINTS_PER_AXIS * d
+        n = n_terms(d, 2) if d < MIN_DIMENSION_ONE_AXIS else MIN_POINTS_PER_AXIS * d
         X = points(rng, center, 0.01, n + 1)
         assert learn(valley, X[1:], center, 0.01, start).frame.shape is None
         assert learn(valley, np.vstack([X[1:], center, center]), center, 0.01).frame.shape is None  # no more points
@@ -250,6 +256,30 @@ class TestBalls:
             assert np.all(np.diag(S) > 0)
             product = np.diag(S) ** 2 * curvatures
             assert np.max(product) / np.min(product) < 0.1 * np.max(curvatures)
+
+    @pytest.mark.parametrize("d", [4, 5, 8])
+    @pytest.mark.parametrize("curvature", [1e-3, 1e3], ids=["ridge", "stiff direction"])
+    def test_few_points_of_many_variables_teach_one_axis(self, d, curvature):
+        """Where one direction differs from all others, in any direction, before a full shape could be learnt."""
+        cosines = []
+        for seed in range(8):
+            rng = np.random.default_rng([seed, d])
+            center, u = np.full(d, 0.5), rotation(rng, d)[0]
+            bottom = center + 0.01 * rng.normal(size=d)
+            X = points(rng, center, 0.01, n_terms(d, 2) - 1)
+
+            def valley(X, u=u, bottom=bottom):
+                along = (X - bottom) @ u
+                return np.sum((X - bottom) ** 2, axis=1) + (curvature - 1) * along**2
+
+            model = learn(valley, X, center, 0.01)
+            assert_valid(model)
+            own = axes(model)[0 if curvature < 1 else -1]
+            if own > 1.5 if curvature < 1 else own < 0.3:
+                left = np.linalg.svd(model.frame.shape)[0]
+                cosines.append(abs(left[:, 0 if curvature < 1 else -1] @ u))
+        assert len(cosines) >= (5 if curvature > 1 else 3), cosines
+        assert np.median(cosines) > (0.999 if curvature > 1 else 0.9), cosines
 
     def test_a_diagonal_start_with_negative_axes(self):
         """As a singular value decomposition may give it."""

@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,12 +22,17 @@ from region_trials import (
     trial,
 )
 
-from dale.methods.default.settings import TrustRegionSettings
+import dale
+from dale.history.reason import Source
+from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import (
     HIGH_RATIO,
     LOW_RATIO,
+    MAX_ERROR,
     MAX_MOVE,
     MAX_RADIUS,
+    MAX_SPREAD,
     PLATEAU_RTOL,
     SHORT_STEP,
     VERY_SHORT_STEP,
@@ -33,6 +40,7 @@ from dale.methods.default.trust_region import (
     TrustRegionSet,
 )
 from dale.models.ellipsoid import Ellipsoid
+from dale.space.domain import Domain
 
 IMPATIENT = TrustRegionSettings(failure_tolerance=1)
 
@@ -156,6 +164,68 @@ class TestTies:
             [trial(0, MIDDLE, 10.0), trial(1, [0.6, 0.5], failed=True, local=step(0.9 * SHORT_STEP))]
         ).open
         assert region.radius == 0.05
+
+
+class TestCalibration:
+    """The spread follows the standardised errors of the steps."""
+
+    def errors(self, errors, spread=1.0):
+        """The spread after steps with these errors, in units of the std that the region promises each time."""
+        region = TrustRegion(MIDDLE, 0.1, spread=spread)
+        for error in errors:
+            reason = dale.Reason(Source.LOCAL, mean=3.0, std=0.5)
+            region = region.calibrated(SimpleNamespace(value=3.0 + 0.5 * error, reason=reason))
+        return region.spread
+
+    def test_errors_of_the_size_of_the_std_change_nothing(self):
+        assert self.errors([1.0, -1.0, 1.0], spread=4.0) == pytest.approx(4.0)
+
+    def test_large_errors_raise_it_and_small_ones_reduce_it_down_to_1(self):
+        assert self.errors([3.0]) == pytest.approx(math.sqrt(7 / 8 + 9 / 8))
+        assert self.errors([-3.0, 0.0]) == pytest.approx(math.sqrt(2.0 * 7 / 8))
+        assert self.errors([0.0] * 50, spread=9.0) == 1.0
+
+    def test_one_surprise_counts_only_so_much(self):
+        assert self.errors([1e9]) == self.errors([MAX_ERROR])
+        assert self.errors([1e9] * 50) == MAX_SPREAD
+
+    def test_it_converges_to_the_true_spread(self):
+        """Gaussian errors, 20 times as large as the model believes: the standardised ones become of size 1."""
+        rng, region, standardised = np.random.default_rng(0), TrustRegion(MIDDLE, 0.1), []
+        for error in 20 * rng.normal(size=400):
+            reason = dale.Reason(Source.LOCAL, mean=0.0, std=region.spread)
+            standardised.append(error / region.spread)
+            region = region.calibrated(SimpleNamespace(value=error, reason=reason))
+        assert 0.8 < np.std(standardised[20:]) < 1.3
+
+    def test_without_a_value_or_a_promise_it_stays(self):
+        region = TrustRegion(MIDDLE, 0.1, spread=2.0)
+        for value, mean, std in ((None, 1.0, 1.0), (1.0, None, None), (1.0, 1.0, 0.0)):
+            reason = dale.Reason(Source.LOCAL, mean=mean, std=std)
+            assert region.calibrated(SimpleNamespace(value=value, reason=reason)) is region
+
+    def test_it_scales_the_std_of_the_model(self):
+        rng = np.random.default_rng(0)
+        X = rng.random((12, 2))
+        y = np.sin(5 * X).sum(axis=1)
+        center = int(np.argmin(y))
+        stds = [
+            LocalProblem(
+                X=X,
+                y=y,
+                constraints=np.empty((12, 0)),
+                center=center,
+                region=TrustRegion(X[center], 0.1, spread=spread),
+                pending=np.empty((0, 2)),
+                domain=Domain.unit(2),
+                target=float(np.min(y)),
+                min_reduction=0.0,
+                settings=TaylorSettings(calibrated=calibrated),
+            ).objective.predict(np.ones((1, 2)))[1][0]
+            for spread, calibrated in ((1.0, True), (5.0, True), (5.0, False))
+        ]
+        assert stds[1] == pytest.approx(5 * stds[0])
+        assert stds[2] == stds[0]
 
 
 class TestShape:

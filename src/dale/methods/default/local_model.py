@@ -170,7 +170,8 @@ class LocalProblem:
             Z = model.frame.to_local(self.pending)
             fantasies = np.clip(model.value + model.predict(Z).mean, lowest, np.max(y))
             model = model.condition(Z, fantasies - model.value)
-        return replace(model, scale=self.settings.std_factor * model.scale)
+        spread = self.region.spread if self.settings.calibrated else 1.0
+        return replace(model, scale=self.settings.std_factor * spread * model.scale)
 
 
 def negative_log_ei(model: TaylorModel, target: float) -> Function:

@@ -106,11 +106,15 @@ def _rounded(box: StepBox, z: Vector, resolution: float) -> Vector:
 def long_box(problem: LocalProblem, box: StepBox, z: Vector) -> StepBox | None:
     """The box of a long step; None if the step z (d,) stays inside its own.
 
-    None after a failure, too, which has shown that the model is certain without reason.
+    None after a failure, too, which has shown that the model is certain without reason; but the evidence for a
+    quadratic includes that failure.
     """
-    if not problem.settings.allow_long_steps or problem.region.failures or np.max(np.abs(z)) < BOUNDARY_STEP:
+    is_quadratic = problem.objective.series.is_quadratic
+    if not problem.settings.allow_long_steps or np.max(np.abs(z)) < BOUNDARY_STEP:
         return None
-    anywhere = box.frame.shape is None or problem.objective.series.is_quadratic
+    if problem.region.failures and not is_quadratic:
+        return None
+    anywhere = box.frame.shape is None or is_quadratic
     return replace(box, reach=box.frame.reach if anywhere else LONG_REACH)
 
 

@@ -3,7 +3,9 @@
 The global EI is a maximum over the whole cube, and therefore overstated. So a local step needs only a fraction of it:
 
 - A step from the incumbent is taken if the local model is certain of it, or if its EI is at least
-  ``min_ei_ratio_incumbent`` of the global EI. Otherwise it is taken two times out of three (``local_turns``).
+  ``min_ei_ratio_incumbent`` of the global EI. Otherwise the two sides take turns: one proposal in ``local_turns`` is
+  global, and the global side waits one local step longer for each of its last proposals that did not improve on the
+  best value, up to ``max_wait``. Its promises are then not to be believed, as where values span decades.
 - If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
   ``min_ei_ratio_other`` of the global EI.
 - In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
@@ -19,6 +21,7 @@ from itertools import islice
 
 from dale.history.history import History
 from dale.history.reason import Source
+from dale.history.trial import TrialState
 from dale.methods.default.local_search import LocalCandidate, LocalCandidates
 from dale.methods.default.settings import SelectionSettings
 
@@ -55,5 +58,21 @@ def _is_taken(candidate: LocalCandidate, log_ei: float, history: History, s: Sel
         return False
     if step.log_ei >= log_ei + math.log(s.min_ei_ratio_incumbent):
         return True
-    last = islice((t for t in reversed(history.trials) if not t.retry), s.local_turns - 1)
+    max_wait = history.dimension if s.max_wait is None else s.max_wait
+    turns = s.local_turns + min(n_fruitless(history), max_wait)
+    last = islice((t for t in reversed(history.trials) if not t.retry), turns - 1)
     return any(t.reason.source is not Source.LOCAL for t in last)
+
+
+def n_fruitless(history: History) -> int:
+    """Number of global evaluations since the last one that improved on the best value; 0 before the first step."""
+    best, n, has_stepped = math.inf, 0, False
+    for trial in history.trials:
+        has_stepped = has_stepped or trial.reason.source is Source.LOCAL
+        if trial.state is TrialState.PENDING:
+            continue
+        value = trial.value if trial.value is not None and trial.feasible else math.inf
+        if has_stepped and trial.reason.source is Source.GLOBAL:
+            n = 0 if value < best else n + 1
+        best = min(best, value)
+    return n

@@ -45,8 +45,9 @@ class TaylorSettings:
         near_terms: ... and at least so many times the terms of a quadratic ...
         max_points: ... but no more than this; more where a quadratic has more terms.
         shapes: Whether regions learn their shape.
-        structured: Whether, from four variables on, shapes may be axis-parallel and mixed second derivatives small.
+        structured: Whether, from a few variables on, shapes of fewer freedoms and structured models may win.
         std_factor: Factor of the model's std. 0.5, because the prior of independent weights overstates the std.
+        calibrated: Whether the std also follows the errors of the region's past steps.
         allow_long_steps: Whether a certain model may step out of its region.
 
     Examples:
@@ -61,6 +62,7 @@ class TaylorSettings:
     shapes: bool = True
     structured: bool = True
     std_factor: float = 0.5
+    calibrated: bool = True
     allow_long_steps: bool = True
 
 
@@ -103,7 +105,9 @@ class SelectionSettings:
         min_evaluations_per_parameter: Evaluations per parameter before the first uncertain local step.
         min_ei_ratio_incumbent: Minimum ratio of local to global EI for a step from the incumbent.
         min_ei_ratio_other: Minimum ratio of local to global EI for a step from another center.
-        local_turns: If the step from the incumbent has a smaller ratio, one in so many proposals is global.
+        local_turns: If the step from the incumbent has a smaller ratio, one in so many proposals is global; ...
+        max_wait: ... but each of its last proposals that did not improve on the best value makes the global side wait
+            one local step longer, up to so many. None: one for each parameter.
 
     Examples:
         >>> SelectionSettings().local_turns
@@ -114,3 +118,4 @@ class SelectionSettings:
     min_ei_ratio_incumbent: float = 1e-3
     min_ei_ratio_other: float = 1e-2
     local_turns: int = 3
+    max_wait: int | None = None

@@ -14,16 +14,19 @@ be learnt about a valley beyond it.
 In a mixed space, all this is about the d coordinates that steps move. On the others, those of options and of inactive
 parameters, a shape is the identity.
 
-A full shape has d (d + 1) / 2 - 1 degrees of freedom, an axis-parallel one d - 1, and each pays log(n) / 2 (Laplace's
-approximation of the evidence, as in BIC). The most probable of ball, axis-parallel and full shape on the same n
-observations is used. In a ball and in an axis-parallel shape the mixed second derivatives may be small a priori, by
-evidence; in the search for a full shape they may not, because that would fix the axes.
+A full shape has d (d + 1) / 2 - 1 degrees of freedom. From a few variables on, two smaller families compete with it,
+which fewer observations determine: axis-parallel shapes (d - 1), and shapes with one axis of its own length in any
+direction (d), the long axis of a ridge or the short one of a stiff direction, while all others are equal. Each freedom
+pays log(n) / 2 (Laplace's approximation of the evidence, as in BIC). The most probable of the ball and these shapes on
+the same n observations is used. In a ball and in an axis-parallel shape the mixed second derivatives may be small a
+priori, by evidence; in the search for other shapes they may not, because that would fix the axes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,10 +40,29 @@ MAX_TURN = 4.0  # factor by which an axis changes in one round
 MAX_ASPECT = 1e4  # of the longest axis to the shortest
 MIN_GAIN = 0.1  # log evidence that a round has to gain
 MIN_CURVATURE = 1e-8  # in units of the largest: flatter axes count as this flat
+MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that the smaller families need
+MIN_DIMENSION_PARALLEL = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations
+MIN_DIMENSION_ONE_AXIS = 3  # for shapes with one axis of its own: in two variables they are all shapes
+EQUAL_AXES_RTOL = 1e-9
 
 Fit = Callable[..., TaylorModel]
-MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that an axis-parallel shape needs
-MIN_DIMENSION = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations
+
+
+class _Family(NamedTuple):
+    """A family of shapes.
+
+    Attributes:
+        freedoms: Degrees of freedom of its shapes.
+        rounder: A shape of the family, of the movable coordinates, in which the curvatures of a model are more alike;
+            None if they are no positive numbers.
+        contains: Whether a shape belongs to it.
+        structured: Whether mixed second derivatives may be small a priori.
+    """
+
+    freedoms: int
+    rounder: Callable[[TaylorModel, np.ndarray], Matrix | None]
+    contains: Callable[[Matrix], bool]
+    structured: bool = False
 
 
 def learn_shape(
@@ -54,7 +76,7 @@ def learn_shape(
         start: The shape to start from: that of the region's last step; None for a ball.
         radius: Radius of the region.
         movable: Coordinates that steps move, (d,); None for all. The shape acts on them alone.
-        structured: Whether, from ``MIN_DIMENSION`` variables on, axis-parallel shapes and structured models may win.
+        structured: Whether the smaller families, and structured models, may win.
     """
     ball = fit(None, None, structured=False)
     movable = np.ones(len(ball.center), dtype=bool) if movable is None else movable
@@ -62,35 +84,43 @@ def learn_shape(
     if d <= 1 or not ball.differences.any():  # a plateau has no shape
         return ball
     start = None if start is None else _block(start, movable)
-    freedom = 0.5 * math.log(max(n, 1))
-    candidates = [(ball.loss, ball)]
-    structured = structured and d >= MIN_DIMENSION
-    is_parallel = structured and start is not None and _is_diagonal(start)
-    if structured:
-        ball_structured = fit(None, ball.series, structured=True)
-        candidates.append((ball_structured.loss, ball_structured))
-        if n > MIN_POINTS_PER_AXIS * d:
-            parallel = _improved(fit, ball_structured, start if is_parallel else None, radius, movable, parallel=True)
-            candidates.append((parallel.loss + freedom * (d - 1), parallel))
-    if n > n_terms(d, 2):
-        full = _improved(fit, ball, None if is_parallel else start, radius, movable, parallel=False)
-        candidates.append((full.loss + freedom * (d * (d + 1) // 2 - 1), full))
+    price = 0.5 * math.log(max(n, 1))
+    balls = {False: ball}
+    if structured and d >= MIN_DIMENSION_PARALLEL:
+        balls[True] = fit(None, ball.series, structured=True)
+    candidates = [(model.loss, model) for model in balls.values()]
+    for family in _families(d, n, structured=structured):
+        own = start if start is not None and family.contains(start) else None
+        model = _improved(fit, balls[family.structured], own, radius, movable, family)
+        candidates.append((model.loss + price * family.freedoms, model))
     return min(candidates, key=lambda c: c[0])[1]
 
 
+def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
+    """The families of shapes that n observations of d movable coordinates may teach."""
+    parallel = structured and d >= MIN_DIMENSION_PARALLEL
+    enough = n > MIN_POINTS_PER_AXIS * d
+    if parallel and enough:
+        yield _Family(d - 1, _rounder_parallel, _is_diagonal, structured=True)
+    if structured and d >= MIN_DIMENSION_ONE_AXIS and enough:
+        yield _Family(d, _rounder_one_axis, _has_one_axis)
+    if n > n_terms(d, 2):
+        yield _Family(d * (d + 1) // 2 - 1, _rounder_full, lambda shape: not (parallel and _is_diagonal(shape)))
+
+
 def _improved(
-    fit: Fit, ball: TaylorModel, start: Matrix | None, radius: float, movable: np.ndarray, *, parallel: bool
+    fit: Fit, ball: TaylorModel, start: Matrix | None, radius: float, movable: np.ndarray, family: _Family
 ) -> TaylorModel:
     """The model in the shape that rounds of improvement lead to, from the ball or from a better shape."""
     best = ball
     if start is not None:
-        known = fit(_embedded(_within_cube(start, radius), movable), ball.series, structured=parallel)
+        known = fit(_embedded(_within_cube(start, radius), movable), ball.series, structured=family.structured)
         best = known if known.loss < ball.loss else ball
     for _ in range(MAX_ROUNDS):
-        block = _rounder(best, movable, parallel=parallel)
+        block = family.rounder(best, movable)
         if block is None:
             break
-        new = fit(_embedded(_within_cube(block, radius), movable), best.series, structured=parallel)
+        new = fit(_embedded(_within_cube(block, radius), movable), best.series, structured=family.structured)
         if not new.loss < best.loss - MIN_GAIN:
             break
         best = new
@@ -115,22 +145,74 @@ def _block(shape: Matrix, movable: np.ndarray) -> Matrix | None:
     return block if np.array_equal(_embedded(block, movable), shape) else None
 
 
-def _rounder(model: TaylorModel, movable: np.ndarray, *, parallel: bool) -> Matrix | None:
-    """A block in whose coordinates the curvatures of a model are more alike; None if they are no positive numbers."""
-    E = np.eye(len(movable))[:, movable]  # (d, number of movable ones)
-    axes = E if parallel else None
-    if not parallel and not movable.all():
+def _rounder_parallel(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+    """The next axis-parallel shape."""
+    return _rounder_along(model, np.eye(len(movable))[:, movable], movable)
+
+
+def _rounder_full(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+    """The next full shape."""
+    axes = None
+    if not movable.all():
+        E = np.eye(len(movable))[:, movable]  # (d, number of movable ones)
         axes = E @ np.linalg.eigh(E.T @ model.hessian @ E)[1]
+    return _rounder_along(model, axes, movable)
+
+
+def _rounder_along(model: TaylorModel, axes: Matrix | None, movable: np.ndarray) -> Matrix | None:
+    """The next shape along axes in the present one (columns); None for the principal axes of the Hessian."""
     axes, size = model.curvatures(axes)
-    if not (np.max(size) > 0 and np.isfinite(size).all()):
+    stretch = _stretch(size)
+    if stretch is None:
         return None
-    stretch = np.maximum(size, MIN_CURVATURE * np.max(size)) ** -0.5
-    stretch = np.clip(stretch / _geometric_mean(stretch), 1 / MAX_TURN, MAX_TURN)
     return (axes if model.frame.shape is None else model.frame.shape @ axes)[movable] * stretch
 
 
+def _rounder_one_axis(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+    """The next shape with one axis of its own: along that principal axis of the Hessian by x which differs most.
+
+    Such shapes are not closed under multiplication, so the axes are those in x, not those in the present shape.
+    """
+    E = np.eye(len(movable))[:, movable]
+    S = E.T @ (np.eye(len(movable)) if model.frame.shape is None else model.frame.shape) @ E
+    inverse = np.linalg.inv(S)
+    U = np.linalg.eigh(inverse.T @ (E.T @ model.hessian @ E) @ inverse)[1]
+    turn = _stretch(model.curvatures(E @ inverse @ U)[1] * np.sum((inverse @ U) ** 2, axis=0) ** -1)
+    if turn is None:
+        return None
+    axes = turn / np.linalg.norm(inverse @ U, axis=0)
+    logs = np.log(axes)
+    others = np.ones(len(axes), dtype=bool)
+    others[int(np.argmax(np.abs(logs - np.median(logs))))] = False
+    return _symmetric(U, np.where(others, _geometric_mean(axes[others]), axes))
+
+
+def _stretch(curvatures: Vector) -> Vector | None:
+    """Factors of axes that make curvatures alike, of geometric mean 1; None if these are no positive numbers."""
+    if not (np.max(curvatures) > 0 and np.isfinite(curvatures).all()):
+        return None
+    stretch = np.maximum(curvatures, MIN_CURVATURE * np.max(curvatures)) ** -0.5
+    return np.clip(stretch / _geometric_mean(stretch), 1 / MAX_TURN, MAX_TURN)
+
+
+def _has_one_axis(shape: Matrix) -> bool:
+    """Whether all principal axes but one are equal."""
+    logs = np.log(np.linalg.svd(shape, compute_uv=False))
+    return int(np.sum(np.abs(logs - np.median(logs)) > EQUAL_AXES_RTOL)) <= 1
+
+
+def _symmetric(U: Matrix, axes: Vector) -> Matrix:
+    """The symmetric shape with these principal axes: the same for all bases of equal ones, unlike U diag(axes)."""
+    S = (U * axes) @ U.T
+    return np.asarray((S + S.T) / 2)
+
+
 def _within_cube(shape: Matrix, radius: float) -> Matrix:
-    """The shape with determinant 1 along its principal axes (columns), none of them longer than half the cube."""
+    """The shape with determinant 1 and no axis longer than half the cube; its columns are its principal axes.
+
+    A symmetric shape stays symmetric.
+    """
+    is_symmetric = np.array_equal(shape, shape.T)
     if _is_diagonal(shape):
         U, axes = np.eye(len(shape)), np.diag(shape)
     else:
@@ -146,7 +228,7 @@ def _within_cube(shape: Matrix, radius: float) -> Matrix:
         axes = np.where(others, axes * np.prod(axes) ** (-1 / np.sum(others)), axes)
         if axes.max() <= longest * (1 + 1e-9):
             break
-    return np.asarray(U * axes)
+    return _symmetric(U, axes) if is_symmetric else np.asarray(U * axes)
 
 
 def _geometric_mean(a: Vector) -> float:
