@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, compared_with_default, contender_name, is_variant
+from dale_bench.commands.calibration import add_parser as add_calibration_parser
 from dale_bench.commands.coco import add_parser as add_coco_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.output import print_failures, show, split_names
@@ -45,6 +46,7 @@ def add_parser(commands: Any) -> None:
     add_workers_parser(kinds)
     add_problems_parser(kinds)
     add_coco_parser(kinds)
+    add_calibration_parser(kinds)
     add_golden_parser(kinds)
 
 
