@@ -23,7 +23,7 @@ SOURCES = (Source.INITIAL_DESIGN, Source.GLOBAL, Source.LOCAL)
 LOCAL = SOURCE_STYLES[Source.LOCAL].colour
 VALLEY_MINIMUM = np.array([0.72, 0.62])
 VALLEY_LEVELS = (0.003, 0.02, 0.07, 0.2, 0.5, 0.9)
-VALLEY_SNAPSHOTS = (6, 11, 14)  # numbers of evaluations
+VALLEY_SNAPSHOTS = (6, 11, 18)  # numbers of evaluations
 SQUARE = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 CIRCLE = np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 200)])
 
