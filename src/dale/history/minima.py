@@ -16,6 +16,7 @@ the ball in which a least-squares quadratic (Def. 1) predicts the observations b
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ CHUNK_SIZE = 256  # observations processed together, to bound the memory
 EXTRA_POINTS = 2  # beyond the unknowns: with fewer, the leave-one-out error says nothing
 MIN_DIFFERENCE = 1e4  # from the lowest value, in rounding errors: nearer observations do not make a neighbourhood
 NEAR_RADII = 2.0  # a Taylor model sees observations up to this distance, in radii of the neighbourhood ...
-MAX_POINTS = 120  # ... and at most so many, unless the neighbourhood has more
+MAX_POINTS = 120  # ... but no more than this, or than the neighbourhood itself has
 GTOL = 1e-15  # of the search for the minimum of a model, relative to the gradient at the center
 MIN_EIGENVALUE_RATIO = 1e-12  # smallest over largest eigenvalue from which a minimum is one
 
@@ -202,10 +203,11 @@ def _of_taylor(
     misfit = model.leave_one_out(core / radius)
     if not (is_minimum and misfit.error <= MAX_RELATIVE_ERROR * float(np.ptp(y[distance <= core])) and _in_cube(x)):
         return None
+    std = math.hypot(float(model.predict(z[None, :]).std[0]), float(model.remainder(float(np.linalg.norm(z)))))
     return CubeMinimum(
         x=x,
         value=model.value + float(there.value[0]),
-        error=float(model.predict(z[None, :]).std[0]) * max(1.0, misfit.standardised),
+        error=std * max(1.0, misfit.standardised),
         hessian=model.frame.hessian_to_cube(there.hessian[0]),
         region=model.frame,
         n_points=n_near,

@@ -38,6 +38,7 @@ class TrustRegionStep:
         n_concurrent: Number of steps of the same region that were pending when it was proposed.
         constraint_scales: Scales of the constraints in the violation; empty if the objective was reduced.
         shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
+        spread: Factor of the model's std, from the errors of earlier steps.
     """
 
     center: int
@@ -47,6 +48,7 @@ class TrustRegionStep:
     n_concurrent: int = 0
     constraint_scales: tuple[float, ...] = ()
     shape: tuple[tuple[float, ...], ...] | None = None
+    spread: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def contour(
     """Plot contours of a surrogate over two parameters, with all trials and local minima.
 
     The surrogate is a Gaussian process fitted to all values except outliers. The ring around a local minimum marks
-    where its quadratic fit has risen by 1 % of the range of the values.
+    where its quadratic model has risen by 1 % of the range of the values.
 
     Args:
         result: Result of the run.

@@ -290,14 +290,15 @@ class TestSelection:
         """After trials of these sources; each one is better than all before unless its value is given."""
         candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain))
         history = self.history(sources, -np.arange(len(sources)) if values is None else values)
-        return _is_taken(candidate, global_log_ei, history, SELECTION, early=n < MIN_EVALUATIONS * 2)
+        early = n < MIN_EVALUATIONS * 2
+        return _is_taken(candidate, global_log_ei, history, SELECTION, n_parameters=3, early=early)
 
     def history(self, sources, values):
         trials = tuple(
             SimpleNamespace(reason=Reason(s), retry=False, state=TrialState.COMPLETE, value=float(v), feasible=True)
             for s, v in zip(sources, values, strict=True)
         )
-        return SimpleNamespace(trials=trials, dimension=3)
+        return SimpleNamespace(trials=trials)
 
     def test_a_step_with_enough_expected_improvement_is_taken(self):
         enough, little = math.log(MIN_EI_RATIO) + 0.01, math.log(MIN_EI_RATIO) - 0.01
@@ -313,7 +314,7 @@ class TestSelection:
         assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
 
     def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):
-        """Up to the dimension, until one improves on the best value; what came before the first step does not count."""
+        """Up to the number of parameters, until one improves on the best value; from the first local step on."""
         sources, values = [Source.GLOBAL] * 3, [3.0, 4.0, 5.0]
         waits = []
         for improves in (False, False, False, False, True, False):
@@ -334,6 +335,14 @@ class TestSelection:
         history.trials[3].value, history.trials[3].state = None, TrialState.FAILED
         assert n_fruitless(history) == 2
         history.trials[3].state = TrialState.PENDING
+        assert n_fruitless(history) == 1
+        history.trials[2].retry = True
+        assert n_fruitless(history) == 0
+
+    def test_while_nothing_is_feasible_no_proposal_counts(self):
+        history = self.history([Source.LOCAL, *[Source.GLOBAL] * 4], [3.0, 2.0, 1.0, 0.0, 0.5])
+        for trial in history.trials[:3]:
+            trial.feasible = False
         assert n_fruitless(history) == 1
 
     def test_early_only_a_certain_step_is_taken(self):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import dale
 from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import LONG_REACH, STEP_RESOLUTION, best_step, is_certain, long_box, step_box
@@ -293,3 +294,19 @@ def test_values_without_information_give_a_valid_step(values):
     s = step(X, values, 0.12)
     assert np.all((s.point >= 0) & (s.point <= 1))
     assert not np.isnan(s.log_ei)
+
+
+def test_crashes_at_the_minimum_of_a_quadratic_do_not_end_the_local_search():
+    """The model does not see them and is certain of the same long step again and again: then it steps less far."""
+    middle = np.array([0.37, 0.61])
+    for seed in range(4):
+        optimizer, best = dale.Optimizer([(0, 1)] * 2, seed=seed), np.inf
+        for _ in range(26):
+            trial = optimizer.ask()
+            if np.linalg.norm(trial.x - middle) < 0.03:
+                optimizer.fail(trial, "crashed")
+                continue
+            value = float((trial.x - middle) ** 2 @ [1, 7])
+            best = min(best, value)
+            optimizer.tell(trial, value)
+        assert best < 5 * 0.03**2, seed  # the lowest value outside is 0.03^2

@@ -9,7 +9,7 @@ import pytest
 from dale.methods.default.shape import (
     MAX_ASPECT,
     MAX_ROUNDS,
-    MAX_TURN,
+    MAX_STRETCH,
     MIN_DIMENSION_ONE_AXIS,
     MIN_GAIN,
     MIN_POINTS_PER_AXIS,
@@ -97,7 +97,7 @@ class TestRules:
 
     def test_an_axis_changes_by_a_limited_factor_in_a_round(self):
         model, _ = self.learn([0.0, -100.0, -100.0], curvatures=(1.0, 1e12))
-        assert axes(model) == pytest.approx([MAX_TURN, 1 / MAX_TURN])
+        assert axes(model) == pytest.approx([MAX_STRETCH, 1 / MAX_STRETCH])
 
     def test_rounds_continue_from_the_last_shape_while_the_evidence_rises(self):
         model, calls = self.learn([0.0, -50.0, -60.0, -60.0 - 0.9 * MIN_GAIN])

@@ -169,13 +169,16 @@ class TestTies:
 class TestCalibration:
     """The spread follows the standardised errors of the steps."""
 
-    def errors(self, errors, spread=1.0):
-        """The spread after steps with these errors, in units of the std that the region promises each time."""
+    def errors(self, errors, spread=1.0, *, batch=False):
+        """The spread after steps with these errors; those of a batch were proposed with the first spread."""
         region = TrustRegion(MIDDLE, 0.1, spread=spread)
         for error in errors:
-            reason = dale.Reason(Source.LOCAL, mean=3.0, std=0.5)
-            region = region.calibrated(SimpleNamespace(value=3.0 + 0.5 * error, reason=reason))
+            region = region.with_error_of(self.trial(3.0 + 0.5 * error, spread if batch else region.spread))
         return region.spread
+
+    def trial(self, value, spread=1.0, mean=3.0, std=0.5):
+        local = dataclasses.replace(step(FULL), spread=spread)
+        return SimpleNamespace(value=value, reason=dale.Reason(Source.LOCAL, mean=mean, std=std, step=local))
 
     def test_errors_of_the_size_of_the_std_change_nothing(self):
         assert self.errors([1.0, -1.0, 1.0], spread=4.0) == pytest.approx(4.0)
@@ -189,20 +192,25 @@ class TestCalibration:
         assert self.errors([1e9]) == self.errors([MAX_ERROR])
         assert self.errors([1e9] * 50) == MAX_SPREAD
 
+    def test_steps_of_a_batch_count_as_one_after_the_other_would(self):
+        """Their errors are in units of the std that they were promised with, not of what the batch has taught since."""
+        assert self.errors([8.0] * 8, batch=True) < 8
+        assert self.errors([2.0] * 8, batch=True) == pytest.approx(math.sqrt(4 - 3 * (7 / 8) ** 8))
+        assert self.errors([1.0] * 8, spread=5.0, batch=True) == pytest.approx(5.0)
+
     def test_it_converges_to_the_true_spread(self):
         """Gaussian errors, 20 times as large as the model believes: the standardised ones become of size 1."""
         rng, region, standardised = np.random.default_rng(0), TrustRegion(MIDDLE, 0.1), []
         for error in 20 * rng.normal(size=400):
-            reason = dale.Reason(Source.LOCAL, mean=0.0, std=region.spread)
             standardised.append(error / region.spread)
-            region = region.calibrated(SimpleNamespace(value=error, reason=reason))
+            region = region.with_error_of(self.trial(error, region.spread, mean=0.0, std=region.spread))
         assert 0.8 < np.std(standardised[20:]) < 1.3
 
-    def test_without_a_value_or_a_promise_it_stays(self):
+    def test_without_a_value_or_a_finite_prediction_it_stays(self):
         region = TrustRegion(MIDDLE, 0.1, spread=2.0)
-        for value, mean, std in ((None, 1.0, 1.0), (1.0, None, None), (1.0, 1.0, 0.0)):
-            reason = dale.Reason(Source.LOCAL, mean=mean, std=std)
-            assert region.calibrated(SimpleNamespace(value=value, reason=reason)) is region
+        for value, mean, std in ((None, 1.0, 1.0), (1.0, None, None), (1.0, 1.0, 0.0), (1e308, math.inf, math.inf)):
+            assert region.with_error_of(self.trial(value, mean=mean, std=std)) is region
+        assert region.with_error_of(self.trial(1.7e308, mean=-1.7e308, std=1e300)).spread > 2
 
     def test_it_scales_the_std_of_the_model(self):
         rng = np.random.default_rng(0)

@@ -106,7 +106,8 @@ class LocalProblem:
         else:
             model = self._fit_objective()
         model = self._with_far_data(model)
-        return self._with_fantasies(model, min(self.target, float(np.min(self.y))), self.y)
+        model = self._with_fantasies(model, min(self.target, float(np.min(self.y))), self.y)
+        return replace(model, scale=self.region.spread * model.scale) if self.settings.calibrated else model
 
     @property
     def frame(self) -> Ellipsoid:
@@ -165,13 +166,12 @@ class LocalProblem:
         )
 
     def _with_fantasies(self, model: TaylorModel, lowest: float, y: Vector) -> TaylorModel:
-        """The model, conditioned on fantasies >= ``lowest`` at pending points, with its std calibrated."""
+        """The model, conditioned on fantasies >= ``lowest`` at pending points, with the factor of its std."""
         if len(self.pending):
             Z = model.frame.to_local(self.pending)
             fantasies = np.clip(model.value + model.predict(Z).mean, lowest, np.max(y))
             model = model.condition(Z, fantasies - model.value)
-        spread = self.region.spread if self.settings.calibrated else 1.0
-        return replace(model, scale=self.settings.std_factor * spread * model.scale)
+        return replace(model, scale=self.settings.std_factor * model.scale)
 
 
 def negative_log_ei(model: TaylorModel, target: float) -> Function:

@@ -39,6 +39,7 @@ from dale.models.transforms import Standardize
 
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
 FAILED_NEIGHBOURHOOD = 1.25e-3  # no step ends this close to a failed point, in sides of the cube
+LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 
 
@@ -217,9 +218,10 @@ class LocalSearch:
         if self.merit[row] == np.inf:
             return LocalResult(None, regions)
         region, min_reduction = self.region_of(row, regions), self._min_reduction
+        taylor = self.taylor
         radius, gives_up = region.radius, region.failures >= self.trust_region.failures_before_halving(self.X.shape[1])
         while True:
-            step = self._step(row, region, min_reduction)
+            step = self._step(row, region, min_reduction, taylor)
             finished = may_finish and -step.lowest < min_reduction and step.log_ei < math.log(min_reduction)
             if finished or region.radius < MIN_RADIUS:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
@@ -232,7 +234,10 @@ class LocalSearch:
             if not may_finish and regions.covers(step.point[None, :])[0]:
                 return LocalResult(None, regions)  # the step leads into a closed region
             # The step is an observed point, where the model is wrong, or a failed one, which the model does not see.
-            region = replace(region, radius=region.radius / 2)
+            if taylor.allow_long_steps and np.max(np.abs(step.z)) > LONG_STEP:  # it does not depend on the radius
+                taylor = replace(taylor, allow_long_steps=False)
+            else:
+                region = replace(region, radius=region.radius / 2)
         separated = self._is_separated(step.point, radius, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
@@ -242,7 +247,7 @@ class LocalSearch:
         relative = MIN_RELATIVE_REDUCTION * min(1.0, float(np.median(self.z)))
         return max(relative, 2 * self.scale.resolution_at_lowest, float(np.finfo(float).tiny))
 
-    def _step(self, row: int, region: TrustRegion, min_reduction: float) -> Step:
+    def _step(self, row: int, region: TrustRegion, min_reduction: float, taylor: TaylorSettings) -> Step:
         """The best step from an observation within its region."""
         has_value = self.observations.has_value
         problem = LocalProblem(
@@ -255,7 +260,7 @@ class LocalSearch:
             domain=self.snapshot.domain,
             target=np.inf if self.incumbent is None else float(self.z[self.best]),
             min_reduction=min_reduction,
-            settings=self.taylor,
+            settings=taylor,
         )
         return (constrained_step if self.snapshot.is_constrained else best_step)(problem, self.rng)
 
@@ -310,6 +315,7 @@ class LocalSearch:
                 n_concurrent=self._n_concurrent(row, regions),
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
+                spread=self.region_of(row, regions).spread if self.taylor.calibrated else 1.0,
             ),
         )
         return Proposal(step.point, reason)

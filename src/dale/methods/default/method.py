@@ -84,7 +84,8 @@ class DefaultMethod:
         replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)
         if replicate is not None:
             return replicate
-        early = local_search.n < self.selection.min_evaluations_per_parameter * snapshot.domain.n_parameters
+        n_parameters = snapshot.domain.n_parameters
+        early = local_search.n < self.selection.min_evaluations_per_parameter * n_parameters
         local = local_search.candidates(regions, early=early)
         global_search = GlobalSearch(
             self.global_model, snapshot, observations, local.regions, rng("global"), local_search.incumbent
@@ -92,7 +93,7 @@ class DefaultMethod:
         choice = self.global_model.length_scale.choose(global_search)
         posterior = global_search.with_pending(global_search.basin_posterior() or choice.posterior)
         log_ei = global_search.max_log_acquisition(posterior) + global_search.log_unit
-        chosen = select(local, log_ei, history, self.selection, early=early)
+        chosen = select(local, log_ei, history, self.selection, n_parameters=n_parameters, early=early)
         if chosen is not None:
             proposal = local_search.proposal(chosen, local.regions)
         else:

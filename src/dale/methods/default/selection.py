@@ -5,7 +5,7 @@ The global EI is a maximum over the whole cube, and therefore overstated. So a l
 - A step from the incumbent is taken if the local model is certain of it, or if its EI is at least
   ``min_ei_ratio_incumbent`` of the global EI. Otherwise the two sides take turns: one proposal in ``local_turns`` is
   global, and the global side waits one local step longer for each of its last proposals that did not improve on the
-  best value, up to ``max_wait``. Its promises are then not to be believed, as where values span decades.
+  best value, up to ``max_wait``. Its predictions are then wrong, as where values span decades.
 - If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
   ``min_ei_ratio_other`` of the global EI.
 - In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
@@ -27,7 +27,7 @@ from dale.methods.default.settings import SelectionSettings
 
 
 def select(
-    local: LocalCandidates, log_ei: float, history: History, s: SelectionSettings, *, early: bool
+    local: LocalCandidates, log_ei: float, history: History, s: SelectionSettings, *, n_parameters: int, early: bool
 ) -> LocalCandidate | None:
     """The local candidate to evaluate next; None for the global proposal.
 
@@ -36,6 +36,7 @@ def select(
         log_ei: Log EI of the global proposal, in the units of the local ones.
         history: The trials; the last ones decide whose turn it is.
         s: Settings of the selection.
+        n_parameters: Number of parameters.
         early: Whether there are too few values for uncertain local steps.
     """
     enough = log_ei + math.log(s.min_ei_ratio_other)
@@ -43,13 +44,16 @@ def select(
     if local.other_options is not None and local.other_options.step.log_ei >= max(enough, own):
         return local.other_options
     if local.incumbent is not None:
-        return local.incumbent if _is_taken(local.incumbent, log_ei, history, s, early=early) else None
+        is_taken = _is_taken(local.incumbent, log_ei, history, s, n_parameters=n_parameters, early=early)
+        return local.incumbent if is_taken else None
     if local.uncovered is not None and local.uncovered.step.log_ei >= enough:
         return local.uncovered
     return None
 
 
-def _is_taken(candidate: LocalCandidate, log_ei: float, history: History, s: SelectionSettings, *, early: bool) -> bool:
+def _is_taken(
+    candidate: LocalCandidate, log_ei: float, history: History, s: SelectionSettings, *, n_parameters: int, early: bool
+) -> bool:
     """Whether a step from the incumbent is taken."""
     step = candidate.step
     if step.certain:
@@ -58,21 +62,24 @@ def _is_taken(candidate: LocalCandidate, log_ei: float, history: History, s: Sel
         return False
     if step.log_ei >= log_ei + math.log(s.min_ei_ratio_incumbent):
         return True
-    max_wait = history.dimension if s.max_wait is None else s.max_wait
+    max_wait = n_parameters if s.max_wait is None else s.max_wait
     turns = s.local_turns + min(n_fruitless(history), max_wait)
     last = islice((t for t in reversed(history.trials) if not t.retry), turns - 1)
     return any(t.reason.source is not Source.LOCAL for t in last)
 
 
 def n_fruitless(history: History) -> int:
-    """Number of global evaluations since the last one that improved on the best value; 0 before the first step."""
+    """Number of global evaluations since the last one that improved on the best feasible value.
+
+    Those before the first local step and before the first feasible value do not count.
+    """
     best, n, has_stepped = math.inf, 0, False
     for trial in history.trials:
         has_stepped = has_stepped or trial.reason.source is Source.LOCAL
-        if trial.state is TrialState.PENDING:
+        if trial.state is TrialState.PENDING or trial.retry:
             continue
         value = trial.value if trial.value is not None and trial.feasible else math.inf
-        if has_stepped and trial.reason.source is Source.GLOBAL:
+        if has_stepped and trial.reason.source is Source.GLOBAL and min(best, value) < math.inf:
             n = 0 if value < best else n + 1
         best = min(best, value)
     return n

@@ -7,9 +7,9 @@ principal axes V of the model's Hessian, in the present z, the RMS curvatures m 
     new S = S V diag(m^-1/2), normalised to determinant 1,
 
 in which all curvatures have about the same size. Along the coordinate axes, V = I, the same gives an axis-parallel
-shape. A new shape is kept while the evidence of the model rises. It changes no axis by more than a factor ``MAX_TURN``
-at once, its aspect ratio is at most ``MAX_ASPECT``, and no axis of the region is longer than half the cube: nothing can
-be learnt about a valley beyond it.
+shape. A new shape is kept while the evidence of the model rises. It changes no axis by more than a factor
+``MAX_STRETCH`` at once, its aspect ratio is at most ``MAX_ASPECT``, and no axis of the region is longer than half the
+cube: nothing can be learnt about a valley beyond it.
 
 In a mixed space, all this is about the d coordinates that steps move. On the others, those of options and of inactive
 parameters, a shape is the identity.
@@ -36,14 +36,14 @@ from dale.models.monomials import n_terms
 from dale.models.taylor import TaylorModel
 
 MAX_ROUNDS = 4  # of improving a shape, in one proposal
-MAX_TURN = 4.0  # factor by which an axis changes in one round
+MAX_STRETCH = 4.0  # factor by which an axis changes in one round
 MAX_ASPECT = 1e4  # of the longest axis to the shortest
 MIN_GAIN = 0.1  # log evidence that a round has to gain
 MIN_CURVATURE = 1e-8  # in units of the largest: flatter axes count as this flat
 MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that the smaller families need
 MIN_DIMENSION_PARALLEL = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations
 MIN_DIMENSION_ONE_AXIS = 3  # for shapes with one axis of its own: in two variables they are all shapes
-EQUAL_AXES_RTOL = 1e-9
+EQUAL_AXES = 1e-9  # maximum difference of the logarithms of axes that count as equal
 
 Fit = Callable[..., TaylorModel]
 
@@ -53,14 +53,14 @@ class _Family(NamedTuple):
 
     Attributes:
         freedoms: Degrees of freedom of its shapes.
-        rounder: A shape of the family, of the movable coordinates, in which the curvatures of a model are more alike;
-            None if they are no positive numbers.
+        improve: A shape of the family, of the movable coordinates, in which the curvatures of a model are more alike;
+            None unless they are finite and one is positive.
         contains: Whether a shape belongs to it.
         structured: Whether mixed second derivatives may be small a priori.
     """
 
     freedoms: int
-    rounder: Callable[[TaylorModel, np.ndarray], Matrix | None]
+    improve: Callable[[TaylorModel, np.ndarray], Matrix | None]
     contains: Callable[[Matrix], bool]
     structured: bool = False
 
@@ -101,11 +101,11 @@ def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
     parallel = structured and d >= MIN_DIMENSION_PARALLEL
     enough = n > MIN_POINTS_PER_AXIS * d
     if parallel and enough:
-        yield _Family(d - 1, _rounder_parallel, _is_diagonal, structured=True)
+        yield _Family(d - 1, _next_parallel, _is_diagonal, structured=True)
     if structured and d >= MIN_DIMENSION_ONE_AXIS and enough:
-        yield _Family(d, _rounder_one_axis, _has_one_axis)
+        yield _Family(d, _next_one_axis, _has_one_axis)
     if n > n_terms(d, 2):
-        yield _Family(d * (d + 1) // 2 - 1, _rounder_full, lambda shape: not (parallel and _is_diagonal(shape)))
+        yield _Family(d * (d + 1) // 2 - 1, _next_full, lambda shape: not (parallel and _is_diagonal(shape)))
 
 
 def _improved(
@@ -117,7 +117,7 @@ def _improved(
         known = fit(_embedded(_within_cube(start, radius), movable), ball.series, structured=family.structured)
         best = known if known.loss < ball.loss else ball
     for _ in range(MAX_ROUNDS):
-        block = family.rounder(best, movable)
+        block = family.improve(best, movable)
         if block is None:
             break
         new = fit(_embedded(_within_cube(block, radius), movable), best.series, structured=family.structured)
@@ -145,21 +145,21 @@ def _block(shape: Matrix, movable: np.ndarray) -> Matrix | None:
     return block if np.array_equal(_embedded(block, movable), shape) else None
 
 
-def _rounder_parallel(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+def _next_parallel(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
     """The next axis-parallel shape."""
-    return _rounder_along(model, np.eye(len(movable))[:, movable], movable)
+    return _next_along(model, np.eye(len(movable))[:, movable], movable)
 
 
-def _rounder_full(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+def _next_full(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
     """The next full shape."""
     axes = None
     if not movable.all():
         E = np.eye(len(movable))[:, movable]  # (d, number of movable ones)
         axes = E @ np.linalg.eigh(E.T @ model.hessian @ E)[1]
-    return _rounder_along(model, axes, movable)
+    return _next_along(model, axes, movable)
 
 
-def _rounder_along(model: TaylorModel, axes: Matrix | None, movable: np.ndarray) -> Matrix | None:
+def _next_along(model: TaylorModel, axes: Matrix | None, movable: np.ndarray) -> Matrix | None:
     """The next shape along axes in the present one (columns); None for the principal axes of the Hessian."""
     axes, size = model.curvatures(axes)
     stretch = _stretch(size)
@@ -168,7 +168,7 @@ def _rounder_along(model: TaylorModel, axes: Matrix | None, movable: np.ndarray)
     return (axes if model.frame.shape is None else model.frame.shape @ axes)[movable] * stretch
 
 
-def _rounder_one_axis(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
+def _next_one_axis(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
     """The next shape with one axis of its own: along that principal axis of the Hessian by x which differs most.
 
     Such shapes are not closed under multiplication, so the axes are those in x, not those in the present shape.
@@ -177,10 +177,10 @@ def _rounder_one_axis(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
     S = E.T @ (np.eye(len(movable)) if model.frame.shape is None else model.frame.shape) @ E
     inverse = np.linalg.inv(S)
     U = np.linalg.eigh(inverse.T @ (E.T @ model.hessian @ E) @ inverse)[1]
-    turn = _stretch(model.curvatures(E @ inverse @ U)[1] * np.sum((inverse @ U) ** 2, axis=0) ** -1)
-    if turn is None:
+    stretch = _stretch(model.curvatures(E @ inverse @ U)[1] * np.sum((inverse @ U) ** 2, axis=0) ** -1)
+    if stretch is None:
         return None
-    axes = turn / np.linalg.norm(inverse @ U, axis=0)
+    axes = stretch / np.linalg.norm(inverse @ U, axis=0)
     logs = np.log(axes)
     others = np.ones(len(axes), dtype=bool)
     others[int(np.argmax(np.abs(logs - np.median(logs))))] = False
@@ -188,17 +188,17 @@ def _rounder_one_axis(model: TaylorModel, movable: np.ndarray) -> Matrix | None:
 
 
 def _stretch(curvatures: Vector) -> Vector | None:
-    """Factors of axes that make curvatures alike, of geometric mean 1; None if these are no positive numbers."""
+    """Factors of axes, of geometric mean 1, that make curvatures alike; None unless these are finite, one positive."""
     if not (np.max(curvatures) > 0 and np.isfinite(curvatures).all()):
         return None
     stretch = np.maximum(curvatures, MIN_CURVATURE * np.max(curvatures)) ** -0.5
-    return np.clip(stretch / _geometric_mean(stretch), 1 / MAX_TURN, MAX_TURN)
+    return np.clip(stretch / _geometric_mean(stretch), 1 / MAX_STRETCH, MAX_STRETCH)
 
 
 def _has_one_axis(shape: Matrix) -> bool:
     """Whether all principal axes but one are equal."""
     logs = np.log(np.linalg.svd(shape, compute_uv=False))
-    return int(np.sum(np.abs(logs - np.median(logs)) > EQUAL_AXES_RTOL)) <= 1
+    return int(np.sum(np.abs(logs - np.median(logs)) > EQUAL_AXES)) <= 1
 
 
 def _symmetric(U: Matrix, axes: Vector) -> Matrix:
@@ -208,9 +208,9 @@ def _symmetric(U: Matrix, axes: Vector) -> Matrix:
 
 
 def _within_cube(shape: Matrix, radius: float) -> Matrix:
-    """The shape with determinant 1 and no axis longer than half the cube; its columns are its principal axes.
+    """The shape with determinant 1 and no axis longer than half the cube.
 
-    A symmetric shape stays symmetric.
+    Its columns are its principal axes; but from a symmetric shape it is symmetric.
     """
     is_symmetric = np.array_equal(shape, shape.T)
     if _is_diagonal(shape):

@@ -15,10 +15,10 @@ counts as 1 / (m + 1) of a failure.
 With outcome constraints, a step from a feasible center to an infeasible point is a failure. While no observation is
 feasible, the reductions are those of the violation.
 
-The spread of its promises follows their errors: with e the standardised error of a step, (value - mean) / std, at most
-``MAX_ERROR``, the std of the next models is multiplied by
+The std of its models has a factor, the spread, that follows the errors of its predictions: with e the standardised
+error of a step, (value - mean) / std, at most ``MAX_ERROR``, and s the spread that its std had,
 
-    spread <- spread sqrt(7/8 + e^2 / 8), but at least 1.
+    spread^2 <- 7/8 spread^2 + 1/8 (s e)^2, between 1 and ``MAX_SPREAD``^2.
 
 A region moves with the best observation, by at most two radii in its own coordinates. When its model predicts no
 further reduction, it is closed: no later proposal is in the closed ball around its center.
@@ -49,7 +49,7 @@ BOUNDARY_STEP, SHORT_STEP, VERY_SHORT_STEP = 0.99, 0.5, 0.3  # norms of a step, 
 MAX_MOVE = 2.0001  # maximum distance by which a region moves with the best observation, in radii
 SPREAD_RATE = 1 / 8  # of the last squared error in the spread
 MAX_ERROR = 8.0  # standardised error that counts at most: one surprise does not discard a model
-MAX_SPREAD = 1e3
+MAX_SPREAD = 1e3  # above this, a model says nothing
 PLATEAU_RTOL = 1e-9  # of the center's value: a tie of a smaller predicted reduction is a rounding error
 MAX_MISFIT = 0.2  # maximum error of the model inside a closed ball, relative to the rise from the center
 MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2  # of closed balls
@@ -84,14 +84,14 @@ class TrustRegion:
         """Whether the region can follow the best observation to this point (d,)."""
         return bool(np.max(np.abs(self.ellipsoid.to_local(point))) <= MAX_MOVE)
 
-    def calibrated(self, trial: Trial) -> TrustRegion:
-        """The region after a trial whose value may be farther from its prediction than the std."""
-        mean, std = trial.reason.mean, trial.reason.std
-        if trial.value is None or mean is None or not std:
+    def with_error_of(self, trial: Trial) -> TrustRegion:
+        """The region after a step whose value may be farther from its prediction than the std."""
+        step, mean, std = trial.reason.step, trial.reason.mean, trial.reason.std
+        if step is None or trial.value is None or mean is None or not std or not math.isfinite(mean + std):
             return self
         error = min(abs(trial.value - mean) / std, MAX_ERROR)
-        spread = self.spread * math.sqrt(1 - SPREAD_RATE + SPREAD_RATE * error**2)
-        return replace(self, spread=min(max(spread, 1.0), MAX_SPREAD))
+        square = (1 - SPREAD_RATE) * self.spread**2 + SPREAD_RATE * (step.spread * error) ** 2
+        return replace(self, spread=min(max(math.sqrt(square), 1.0), MAX_SPREAD))
 
     def update(
         self, step: TrustRegionStep, actual: float, s: TrustRegionSettings = DEFAULT, plateau: float = 0.0
@@ -172,7 +172,7 @@ class TrustRegionSet:
         region = replace(before, radius=step.radius, shape=shape)
         if trial.state is not TrialState.PENDING and not trial.retry:
             plateau = PLATEAU_RTOL * abs(center.value or 0.0)
-            region = region.update(step, actual_reduction(step, center, trial), s, plateau).calibrated(trial)
+            region = region.update(step, actual_reduction(step, center, trial), s, plateau).with_error_of(trial)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
