@@ -67,7 +67,7 @@ def test_a_step_keeps_the_option_and_ends_at_a_snapped_point(seed):
     optimizer = run(SPACE, mixed, 16, seed)
     local, global_ = sides(optimizer)
     i = local.best
-    step = local._step(i, local.region_of(i, global_.regions), 0.0)
+    step = local._step(i, local.region_of(i, global_.regions), 0.0, local.taylor)
     np.testing.assert_array_equal(SPACE.snap(step.point), step.point)
     assert SPACE.decode(step.point)["c"] == SPACE.decode(local.X[i])["c"]
     np.testing.assert_allclose(step.z, step.model.frame.to_local(step.point), rtol=0, atol=1e-12)

@@ -38,7 +38,7 @@ class TrustRegionStep:
         n_concurrent: Number of steps of the same region that were pending when it was proposed.
         constraint_scales: Scales of the constraints in the violation; empty if the objective was reduced.
         shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
-        spread: Factor of the model's std, from the errors of earlier steps.
+        spread: Factor of the model's std, from the errors of earlier steps; None for 1.
     """
 
     center: int
@@ -48,7 +48,7 @@ class TrustRegionStep:
     n_concurrent: int = 0
     constraint_scales: tuple[float, ...] = ()
     shape: tuple[tuple[float, ...], ...] | None = None
-    spread: float = 1.0
+    spread: float | None = None
 
 
 @dataclass(frozen=True)

@@ -302,6 +302,7 @@ class LocalSearch:
         """The step of a candidate as a proposal, with its reason."""
         row, step = candidate
         reduction, shape = step.violation_reduction, step.model.frame.shape
+        spread = self.region_of(row, regions).spread
         reason = Reason(
             Source.LOCAL,
             expected_improvement=self.scale.inverse_scale(math.exp(step.log_ei)) if reduction is None else None,
@@ -315,7 +316,7 @@ class LocalSearch:
                 n_concurrent=self._n_concurrent(row, regions),
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
-                spread=self.region_of(row, regions).spread if self.taylor.calibrated else 1.0,
+                spread=spread if self.taylor.calibrated and spread != 1 else None,
             ),
         )
         return Proposal(step.point, reason)

@@ -90,7 +90,7 @@ class TrustRegion:
         if step is None or trial.value is None or mean is None or not std or not math.isfinite(mean + std):
             return self
         error = min(abs(trial.value - mean) / std, MAX_ERROR)
-        square = (1 - SPREAD_RATE) * self.spread**2 + SPREAD_RATE * (step.spread * error) ** 2
+        square = (1 - SPREAD_RATE) * self.spread**2 + SPREAD_RATE * ((step.spread or 1.0) * error) ** 2
         return replace(self, spread=min(max(math.sqrt(square), 1.0), MAX_SPREAD))
 
     def update(
