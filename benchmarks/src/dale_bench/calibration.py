@@ -1,6 +1,6 @@
-"""Whether local steps keep their promises: the standardised errors of their predictions, (value - mean) / std.
+"""Calibration of local steps: the standardised errors of their predictions, (value - mean) / std.
 
-If the promises are right, these errors look like draws of the standard normal distribution.
+If mean and std are right, these errors look like draws of the standard normal distribution.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class TestCalibration:
         assert self.errors([1e9] * 50) == MAX_SPREAD
 
     def test_steps_of_a_batch_count_as_one_after_the_other_would(self):
-        """Their errors are in units of the std that they were promised with, not of what the batch has taught since."""
+        """Their errors are in units of the std that they were proposed with, not of what the batch has taught since."""
         assert self.errors([8.0] * 8, batch=True) < 8
         assert self.errors([2.0] * 8, batch=True) == pytest.approx(math.sqrt(4 - 3 * (7 / 8) ** 8))
         assert self.errors([1.0] * 8, spread=5.0, batch=True) == pytest.approx(5.0)

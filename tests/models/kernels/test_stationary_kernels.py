@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from exact_derivatives import assert_derivatives_are_exact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,24 +106,10 @@ def test_gradients_at_many_points_are_those_at_each(kernel, oracle, length_scale
 @both
 @pytest.mark.parametrize("length_scale", [0.07, 4.0, (0.1, 0.5, 2.0)])
 def test_gradients_and_hessians_against_50_digits(kernel, oracle, length_scale):
-    """Also at a point of B, where Matern's third derivative jumps; weights for all points, or for each."""
-    rng = np.random.default_rng(2)
-    k, A, B = kernel(length_scale), rng.random((3, 3)), rng.random((2, 3))
-    A[1] = B[0]
-    for weights in (rng.normal(size=2), rng.normal(size=(3, 2))):
-        gradients, hessians = k.gradients(A, B, k(A, B)), k.hessians(A, B, k(A, B), weights)
-        assert hessians.shape == (3, 3, 3)
-        for i, w in enumerate(np.broadcast_to(weights, (3, 2))):
-
-            def total(x, w=w):
-                return sum(float(w[j]) * PRECISE[kernel](x, B[j], length_scale) for j in range(2))
-
-            unit = np.sum(np.abs(w)) / np.min(length_scale)
-            np.testing.assert_allclose(w @ gradients[i], precise.gradient(total, A[i]), rtol=1e-10, atol=1e-13 * unit)
-            expected = precise.hessian(total, A[i])
-            np.testing.assert_allclose(
-                hessians[i], expected, rtol=1e-10, atol=1e-13 * unit / np.min(length_scale), err_msg=str(i)
-            )
+    """At a point of B Matern's third derivative jumps."""
+    assert_derivatives_are_exact(
+        kernel(length_scale), lambda a, b: PRECISE[kernel](a, b, length_scale), shortest=np.min(length_scale)
+    )
 
 
 @both

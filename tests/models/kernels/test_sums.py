@@ -5,6 +5,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from exact_derivatives import assert_derivatives_are_exact
 
 import precise
 from dale.models.gaussian_process import GaussianProcess
@@ -101,22 +102,7 @@ def test_gradients_at_many_points_are_those_at_each(k, exact):
 
 @every
 def test_gradients_and_hessians_against_50_digits(k, exact):
-    """Also at a point of B; weights for all points, or for each."""
-    rng = np.random.default_rng(2)
-    A, B = rng.random((3, 3)), rng.random((2, 3))
-    A[1] = B[0]
-    for weights in (rng.normal(size=2), rng.normal(size=(3, 2))):
-        gradients, hessians = k.gradients(A, B, k(A, B)), k.hessians(A, B, k(A, B), weights)
-        assert hessians.shape == (3, 3, 3)
-        for i, w in enumerate(np.broadcast_to(weights, (3, 2))):
-
-            def total(x, w=w):
-                return sum(float(w[j]) * exact(x, B[j]) for j in range(2))
-
-            unit = np.sum(np.abs(w)) / 0.07
-            np.testing.assert_allclose(w @ gradients[i], precise.gradient(total, A[i]), rtol=1e-10, atol=1e-13 * unit)
-            expected = precise.hessian(total, A[i])
-            np.testing.assert_allclose(hessians[i], expected, rtol=1e-10, atol=1e-13 * unit / 0.07, err_msg=str(i))
+    assert_derivatives_are_exact(k, exact, shortest=0.07)
 
 
 @every

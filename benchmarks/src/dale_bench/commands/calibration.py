@@ -16,7 +16,7 @@ def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
     kind = kinds.add_parser(
         "calibration",
-        help="whether local steps keep their promises: a histogram of standardised errors",
+        help="a histogram of the standardised errors of local steps",
         description="Print a histogram of (value - mean) / std of local steps, on moved and rotated functions.",
     )
     kind.add_argument(
