@@ -11,6 +11,7 @@ from dale.methods.default.shape import (
     MAX_ROUNDS,
     MAX_STRETCH,
     MIN_DIMENSION_ONE_AXIS,
+    MIN_DIMENSION_PARALLEL,
     MIN_GAIN,
     MIN_POINTS_PER_AXIS,
     learn_shape,
@@ -111,6 +112,21 @@ class TestRules:
         price = freedoms * math.log(self.n) / 2
         assert self.learn([0.0, -0.99 * price, 0.0])[0].frame.shape is None
         assert self.learn([0.0, -1.01 * price, 0.0])[0].frame.shape is not None
+
+    @pytest.mark.parametrize(("gain", "is_structured"), [(0.99, False), (1.01, True)])
+    def test_small_mixed_derivatives_pay_for_one_freedom(self, gain, is_structured):
+        d, n = MIN_DIMENSION_PARALLEL, MIN_POINTS_PER_AXIS * MIN_DIMENSION_PARALLEL  # too few for other shapes
+
+        def fit(shape, first, *, structured):
+            return SimpleNamespace(
+                loss=-gain * math.log(n) / 2 if structured else 0.0,
+                center=np.full(d, 0.5),
+                n_points=n,
+                differences=np.ones(n),
+                series=Series(2, 0.1, 0.01 if structured else 1.0),
+            )
+
+        assert (learn_shape(fit, None, self.radius).series.mixed != 1) == is_structured
 
     def test_the_start_is_kept_if_it_is_the_most_probable(self):
         start = np.diag([3.0, 1 / 3])

@@ -19,7 +19,8 @@ which fewer observations determine: axis-parallel shapes (d - 1), and shapes wit
 direction (d), the long axis of a ridge or the short one of a stiff direction, while all others are equal. Each freedom
 pays log(n) / 2 (Laplace's approximation of the evidence, as in BIC). The most probable of the ball and these shapes on
 the same n observations is used. In a ball and in an axis-parallel shape the mixed second derivatives may be small a
-priori, by evidence; in the search for other shapes they may not, because that would fix the axes.
+priori, by evidence and for the price of one freedom; in the search for other shapes they may not, because that would
+fix the axes.
 """
 
 from __future__ import annotations
@@ -84,16 +85,16 @@ def learn_shape(
     if d <= 1 or not ball.differences.any():  # a plateau has no shape
         return ball
     start = None if start is None else _block(start, movable)
-    price = 0.5 * math.log(max(n, 1))
     balls = {False: ball}
     if structured and d >= MIN_DIMENSION_PARALLEL:
         balls[True] = fit(None, ball.series, structured=True)
-    candidates = [(model.loss, model) for model in balls.values()]
+    candidates = [(0, model) for model in balls.values()]
     for family in _families(d, n, structured=structured):
         own = start if start is not None and family.contains(start) else None
         model = _improved(fit, balls[family.structured], own, radius, movable, family)
-        candidates.append((model.loss + price * family.freedoms, model))
-    return min(candidates, key=lambda c: c[0])[1]
+        candidates.append((family.freedoms, model))
+    price = 0.5 * math.log(max(n, 1))
+    return min(candidates, key=lambda c: c[1].loss + price * (c[0] + (c[1].series.mixed != 1)))[1]
 
 
 def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
