@@ -40,6 +40,7 @@ from dale.models.transforms import Standardize
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
 FAILED_NEIGHBOURHOOD = 1.25e-3  # no step ends this close to a failed point, in sides of the cube
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
+CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 
 
@@ -222,7 +223,8 @@ class LocalSearch:
         radius, gives_up = region.radius, region.failures >= self.trust_region.failures_before_halving(self.X.shape[1])
         while True:
             step = self._step(row, region, min_reduction, taylor)
-            finished = may_finish and -step.lowest < min_reduction and step.log_ei < math.log(min_reduction)
+            negligible = min_reduction * (CRAWLING if region.failures else 1.0)
+            finished = may_finish and -step.lowest < negligible and step.log_ei < math.log(negligible)
             if finished or region.radius < MIN_RADIUS:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
                 converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
