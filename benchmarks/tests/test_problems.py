@@ -13,6 +13,7 @@ from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench import problems
 from dale_bench.contender import Contender, Spent
+from dale_bench.peers import scipy_
 from dale_bench.problems import KINDS, Kind, contenders, report, run_missing
 from dale_bench.problems.contenders import distributions
 from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET, Problem, Task
@@ -220,6 +221,15 @@ class TestCobyqa:
         watched = replace(problem, constraints=lambda x: points.append(x.tobytes()) or problem.constraints(x))
         spent(contenders.cobyqa, Task(watched, 30))
         assert len(points) == len(set(points)) == 30
+
+    def test_a_start_that_repeats_another_counts(self, monkeypatch):
+        # COBYQA moves a start near a face of the cube to the face, here each start to the middle of the cube.
+        monkeypatch.setattr(scipy_, "INITIAL_RADIUS", 0.5)
+        points = []
+        problem = CONSTRAINED["gramacy"]
+        watched = replace(problem, true=lambda x: points.append(x.tobytes()) or problem.true(x))
+        assert len(spent(contenders.cobyqa, Task(watched, 150)).curve) == 150
+        assert len(set(points)) < 150
 
     def test_it_keeps_the_constraints_and_gets_there(self):
         assert spent(contenders.cobyqa, Task(CONSTRAINED["gramacy"], 150), 1).curve[-1] <= 1e-5

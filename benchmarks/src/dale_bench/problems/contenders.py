@@ -29,6 +29,7 @@ from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.problems.problem import Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 
+ROUNDING = 1e-14  # of a point of the cube
 SIGMA = 0.5  # std of the logarithm of an evaluation's time, with asynchronous workers
 
 
@@ -140,17 +141,28 @@ def _propose_noisy(model: botorch_.Model) -> Vector:
 
 @quiet()
 def cobyqa(task: Task, seed: int) -> None:
-    """COBYQA with nonlinear constraints. It requests them after the objective; both are one evaluation of the point."""
-    known: dict[bytes, Outcome] = {}
+    """COBYQA with nonlinear constraints. Each request of the objective is one evaluation of the point.
 
-    def outcome(u: Vector) -> Outcome:
-        key = u.tobytes()
-        if key not in known:
-            known[key] = task(task.space.decode(u))
-        return known[key]
+    It requests the constraints afterwards, often several times, at the same point up to a rounding error. It may
+    request them at a point outside the cube whose nearest point of the cube it has evaluated.
+    """
+    points: list[Vector] = []
+    outcomes: list[Outcome] = []
 
-    feasible = optimize.NonlinearConstraint(lambda u: np.array(outcome(u).constraints), -np.inf, 0.0)
-    scipy_.cobyqa_loop(task, lambda u: outcome(u).value, task.space.dimension, seed, constraints=feasible)
+    def value(u: Vector) -> float:
+        outcomes.append(task(task.space.decode(u)))
+        points.append(u.copy())
+        return outcomes[-1].value
+
+    def constraints(u: Vector) -> Vector:
+        distance = np.max(np.abs(np.array(points) - np.clip(u, 0.0, 1.0)), axis=1)
+        nearest = int(np.argmin(distance))
+        if distance[nearest] > ROUNDING:
+            raise RuntimeError(f"expected constraints at an evaluated point, got {u}")
+        return np.array(outcomes[nearest].constraints)
+
+    feasible = optimize.NonlinearConstraint(constraints, -np.inf, 0.0)
+    scipy_.cobyqa_loop(task, value, task.space.dimension, seed, constraints=feasible)
 
 
 def _params(space: Space, values: Mapping[str, Any]) -> Params:
