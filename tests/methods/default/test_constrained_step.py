@@ -277,3 +277,43 @@ def test_neighbouring_integers_are_reached_however_small_the_region_is(kind, sha
     assert found.point[0] != p.frame.center[0]
     if shapes:  # along the valley
         np.testing.assert_allclose(found.point, [best, 0.5], atol=0.01)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("flat", [1e-4, 1e-5, 1e-6])
+def test_a_step_finds_the_slope_along_the_boundary(flat, seed):
+    """Steep across the boundary, 1e7 to 1e9 times flatter along it."""
+    X = observations(n=20, seed=seed)[0]
+    across, along = X.sum(axis=1) - 0.9 - 1e-9, X[:, 0] - X[:, 1]
+    found = step(X, -1e3 * across + flat * (along - 0.1) ** 2, across[:, None], failures=1, radius=0.1)
+    assert found.point @ [1, -1] == pytest.approx(0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_infeasible_steps_a_part_of_the_room_is_kept(seed):
+    X, y, C = observations(seed=seed)
+    for n, reserve in [(0, 0.0), (1, 0.1), (2, 0.2), (4, 0.8), (9, 0.8)]:
+        found = constrained_step(problem(X, y, C, failures=1), np.random.default_rng(1), n)
+        room = constraint(found.point[None, :])[0, 0] / C[0, 0]
+        assert room == pytest.approx(reserve, abs=0.01)  # the model is accurate here
+
+
+def test_after_infeasible_steps_a_violation_is_more_than_removed():
+    X, y, C = observations()
+    X, y, C = X[C[:, 0] > -0.2], y[C[:, 0] > -0.2], C[C[:, 0] > -0.2] + 0.3
+    assert C[0, 0] > 0
+    for n, reserve in [(0, 0.0), (2, 0.2)]:
+        p = problem(X, y, C, failures=1, target=np.inf)
+        found = constrained_step(p, np.random.default_rng(1), n)
+        assert constraint(found.point[None, :])[0, 0] + 0.3 <= -reserve * C[0, 0] + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_without_the_margin_if_it_promises_more(seed):
+    """The center is on a wavy boundary, and observations say little about how it continues."""
+    X = observations(n=7, seed=seed)[0]
+    y, C = -X[:, 0] - 0.3 * X[:, 1], X[:, :1] + 0.05 * np.sin(40 * X[:, 1:])
+    p = problem(X, y, C - C[0] - 1e-6, failures=1, radius=0.1, long_steps=False)
+    bold, cautious = (constrained_step(p, np.random.default_rng(1), n) for n in (0, 1))
+    assert bold.lowest < 2 * cautious.lowest < 0
+    assert bold.lowest >= lowest_on_a_grid(p, kappa=0) - 0.05 * abs(bold.lowest)

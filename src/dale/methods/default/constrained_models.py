@@ -7,7 +7,7 @@ more probable (``local_model.py``); a model in a ball has the coordinates S z.
 With mean m_j, std s_j and remainder e_j of outcome constraint j at z, and c_j its value at the center, a step has to
 satisfy
 
-    h_j(z) = c_j + m_j(z) + kappa (s_j(z) + e_j(z)) <= 0.
+    h_j(z) = c_j + m_j(z) + kappa (s_j(z) + e_j(z)) + reserve |c_j| <= 0.
 
 Without a shape, the faces of the cube are bounds of z. In a shape they are linear constraints.
 
@@ -46,6 +46,7 @@ class ConstrainedModels:
         box: Where a step may end.
         allowed_set: Input constraints; None for none.
         kappa: Number of stds by which a predicted constraint value stays below 0.
+        reserve: Fraction of a constraint's value at the center by which its predicted value stays below 0, too.
     """
 
     objective: TaylorModel
@@ -54,6 +55,7 @@ class ConstrainedModels:
     box: StepBox
     allowed_set: AllowedSet | None
     kappa: float
+    reserve: float = 0.0
     _last: list[tuple[bytes, tuple[Vector, Vector, Matrix, Matrix]]] = field(default_factory=list)
 
     def _map(self, model: TaylorModel) -> Matrix | None:
@@ -118,7 +120,8 @@ class ConstrainedModels:
         """h_j at z (d,), with gradients: (k,) and (k, d)."""
         mean, std, mean_gradient, std_gradient = (part[1:] for part in self.predictions(z))
         remainder, remainder_gradient = self._remainders(z)
-        h = self.values + mean + self.kappa * (std + remainder) + CONSTRAINT_MARGIN
+        margin = self.reserve * np.abs(self.values) + CONSTRAINT_MARGIN
+        h = self.values + mean + self.kappa * (std + remainder) + margin
         return h, mean_gradient + self.kappa * (std_gradient + remainder_gradient)
 
     def _remainders(self, z: Vector) -> tuple[Vector, Matrix]:

@@ -5,6 +5,17 @@ a feasible center z = 0 satisfies them, because std and remainder vanish there. 
 constraint h_j <= 0 approaches the true boundary, so an optimum on the boundary is reached to many digits. kappa grows
 with the failures in a row. Input constraints are known exactly and apply as they are.
 
+The margin has two faults, and a remedy for each:
+
+- Where the center is on the boundary, a step along it has almost no room: the std grows with its length, and the step
+  creeps. So a step without the margin, of kappa = 0, is taken instead if its predicted reduction times its probability
+  of being feasible is larger. If it turns out to be infeasible, the model has learnt the boundary there. It is not
+  taken twice in a row.
+- The error of a model may be a part of each change that it predicts, however short the step is, which a std does not
+  tell. So after infeasible steps in a row, a step leaves a part of the room that the center has, the reserve, as in
+  the rule of the fraction to the boundary of interior-point methods (Nocedal & Wright 2006, sec. 19.2). Where the
+  center violates a constraint, the step goes beyond its boundary by this part.
+
 Subject to these constraints the step goes to the lowest mean or to the highest log EI, by the rules of
 ``local_step.py``. It competes with log EI + log P(feasible). While no observation is feasible, the step minimises the
 violation instead: the sum of the positive parts of the h_j. If the models predict that it can be reduced to 0, the step
@@ -15,9 +26,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import nnls
 
 from dale._arrays import Matrix, Vector
 from dale.methods.default.constrained_models import ConstrainedModels
@@ -28,12 +41,21 @@ from dale.methods.default.step_box import StepBox
 from dale.optim.slsqp import ConstraintFunctions, least_violation, minimize_slsqp, restore_feasibility
 
 KAPPA = 1.0
+MULTIPLIER_SHARES = (0.99, 0.9999, 0.999999)  # below 1: the constraints stay active
+ACTIVE = 1e-6  # in radii: a constraint this close to its boundary is active
+FIRST_RESERVE, MAX_RESERVE = 0.1, 0.8  # after one infeasible step and after many; it doubles with each
 FEASIBILITY_TOLERANCE = 1e-9  # scaled violations below this count as none
 BOUNDARY_MARGIN = 4e-16  # in sides of the cube: initial distance from the exact boundary after a correction
 
 
-def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
-    """The best step of a region under input and outcome constraints."""
+def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasible: int = 0) -> Step:
+    """The best step of a region under input and outcome constraints.
+
+    Args:
+        problem: Data and models of the region.
+        rng: Draws the points that a search starts from.
+        n_infeasible: Number of local steps in a row that have ended at infeasible points.
+    """
     domain, model = problem.domain, problem.objective
     box, frame = step_box(problem), model.frame
     models = ConstrainedModels(
@@ -43,6 +65,7 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
         box=box,
         allowed_set=domain.allowed_set,
         kappa=KAPPA * (1 + problem.region.failures),
+        reserve=_reserve(n_infeasible),
     )
     draws = box.draws(rng)
     draws = draws[domain.allowed(np.clip(frame.to_cube(draws), 0.0, 1.0))]
@@ -56,8 +79,8 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
         lowest = -_violation_reduction(models, z)
     else:
         z, lowest = search.lowest()
-        if -lowest < problem.min_reduction and problem.constraint_models:  # perhaps only because of kappa
-            z, lowest = replace(search, models=replace(smooth, kappa=0.0)).lowest()
+        if problem.constraint_models and (n_infeasible == 0 or -lowest < problem.min_reduction):
+            z, lowest = search.bold_if_better(z, lowest)
         certain = model.n_points > len(z) and is_certain(model, z, lowest) and models.certain(z)
         far = None
         wide = long_box(problem, box, z) if certain else None
@@ -76,6 +99,11 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     log_acquisition = float(models.log_acquisition(z[None, :], target)[0])
     reduction = _violation_reduction(models, z) if problem.target == np.inf else None
     return Step(x, z, log_acquisition, mean, std, lowest, certain, model, reduction)
+
+
+def _reserve(n_infeasible: int) -> float:
+    """The reserve after so many infeasible steps in a row."""
+    return min(FIRST_RESERVE * 2.0 ** (n_infeasible - 1), MAX_RESERVE) if n_infeasible else 0.0
 
 
 def _violation_reduction(models: ConstrainedModels, z: Vector) -> float:
@@ -121,7 +149,51 @@ class _Search:
             z, value = self._minimize(self.models.mean, start)
             if value < best[1]:
                 best = z, value
-        return best
+        return self._along_the_boundary(*best)
+
+    def bold_if_better(self, z: Vector, value: float) -> tuple[Vector, float]:
+        """The lowest mean without the margin, if it promises more than the one with it, z (d,) of this value."""
+        bold = replace(self, models=replace(self.models, kappa=0.0)).lowest()
+        log_feasible = self.models.log_feasible(np.array([bold[0], z]))
+        promises = -np.array([bold[1], value]) * np.exp(log_feasible)
+        return bold if promises[0] > promises[1] else (z, value)
+
+    def _along_the_boundary(self, z: Vector, value: float) -> tuple[Vector, float]:
+        """The lowest mean from a minimum z (d,) and its value, found more precisely where constraints are active.
+
+        Where the mean is steep across the boundary and almost flat along it, a search cannot see the slope along the
+        boundary. With multipliers m of the active constraints, mean + share m h has the same minimum under the
+        constraints, but is flat across the boundary, too.
+        """
+        for share in MULTIPLIER_SHARES:
+            multipliers = self._multipliers(z)
+            if not multipliers.any():
+                break
+
+            def shifted(at: Vector, weights: Vector = share * multipliers) -> tuple[float, Vector]:
+                mean, gradient = self.models.mean(at)
+                h, J = self.models.constraints(at)
+                return mean + float(weights @ h), gradient + weights @ J
+
+            end, _ = self._minimize(shifted, z)
+            mean = self.models.mean(end)[0]
+            if mean < value:
+                z, value = end, mean
+        return z, value
+
+    def _multipliers(self, z: Vector) -> Vector:
+        """Multipliers (q,) of the constraints that are active at z (d,)."""
+        gradient = self.models.mean(z)[1]
+        h, J = self.models.constraints(z)
+        norm = np.sqrt(np.sum(J * J, axis=1))
+        active = h > -ACTIVE * norm
+        faces = np.vstack([-np.eye(len(z))[z <= self.lower], np.eye(len(z))[z >= self.upper]])
+        normals = np.vstack([J[active], faces])
+        multipliers = np.zeros(len(h))
+        if active.any() and np.isfinite(normals).all() and np.isfinite(gradient).all():
+            with suppress(RuntimeError):  # too many iterations
+                multipliers[active] = nnls(normals.T, -gradient)[0][: int(np.sum(active))]
+        return multipliers
 
     def highest_log_ei(self, z: Vector, target: float) -> Vector:
         """The point with the highest log EI under the constraints, from the lowest mean z and from the best draw."""

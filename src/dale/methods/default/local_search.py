@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ FAILED_NEIGHBOURHOOD = 1.25e-3  # no step ends this close to a failed point, in 
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
+STEEP_RESOLUTION = float(np.finfo(float).eps), 1e-14  # the same distance, and the minimum radius, at steep minima
 
 
 class LocalCandidate(NamedTuple):
@@ -219,17 +221,19 @@ class LocalSearch:
         if self.merit[row] == np.inf:
             return LocalResult(None, regions)
         region, min_reduction = self.region_of(row, regions), self._min_reduction
-        taylor = self.taylor
+        taylor, (min_distance, min_radius) = self.taylor, self._resolution
         radius, gives_up = region.radius, region.failures >= self.trust_region.failures_before_halving(self.X.shape[1])
+        # Under constraints, a failure may be an infeasible step, which says nothing about what is left to gain.
+        crawls = region.failures > 0 and not self.snapshot.is_constrained
+        negligible = min_reduction * (CRAWLING if crawls else 1.0)
         while True:
             step = self._step(row, region, min_reduction, taylor)
-            negligible = min_reduction * (CRAWLING if region.failures else 1.0)
             finished = may_finish and -step.lowest < negligible and step.log_ei < math.log(negligible)
-            if finished or region.radius < MIN_RADIUS:
+            if finished or region.radius < min_radius:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
                 converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
-            is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= SAME_POINT
+            is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance
             near_failed = self._is_near_failed(step.point, radius)
             if is_new and (not near_failed or gives_up or self._is_near_failed(self.X[row], radius)):
                 break
@@ -242,6 +246,16 @@ class LocalSearch:
                 region = replace(region, radius=region.radius / 2)
         separated = self._is_separated(step.point, radius, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
+
+    @property
+    def _resolution(self) -> tuple[float, float]:
+        """Distance of coordinates below which two points count as one, and radius below which a region is closed.
+
+        Close to a smooth minimum, points this close have the same value. A minimum on the boundary of an outcome
+        constraint may be steep: there values differ up to the resolution of the coordinates.
+        """
+        is_steep = len(self.constraint_scales) > 0 and self.snapshot.domain.is_continuous
+        return STEEP_RESOLUTION if is_steep else (SAME_POINT, MIN_RADIUS)
 
     @property
     def _min_reduction(self) -> float:
@@ -264,7 +278,15 @@ class LocalSearch:
             min_reduction=min_reduction,
             settings=taylor,
         )
-        return (constrained_step if self.snapshot.is_constrained else best_step)(problem, self.rng)
+        if self.snapshot.is_constrained:
+            return constrained_step(problem, self.rng, self._n_infeasible)
+        return best_step(problem, self.rng)
+
+    @property
+    def _n_infeasible(self) -> int:
+        """Number of local steps in a row, up to the last one, that have ended at infeasible points."""
+        steps = (t for t in reversed(self.snapshot.history.trials) if t.reason.step is not None and t.value is not None)
+        return sum(1 for _ in takewhile(lambda t: not t.feasible, steps))
 
     def _close(
         self, row: int, step: Step, region: TrustRegion, regions: TrustRegionSet, *, converged: bool
