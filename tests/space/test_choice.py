@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 from dale import Choice, SpaceError
 from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.space.choice import MAX_COORDINATES, OPTION_DISTANCE
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.text(max_size=3) | st.just(math.nan)
 values = scalars | st.lists(st.integers(0, 2), max_size=2) | st.tuples(st.integers(0, 2), st.text(max_size=1))
@@ -32,7 +34,10 @@ def test_round_trip(options, ordered):
         assert p.encode_index(k).tolist() == u.tolist()
 
 
-@pytest.mark.parametrize(("n", "ordered", "width"), [(1, False, 0), (2, False, 1), (3, False, 3), (3, True, 1)])
+@pytest.mark.parametrize(
+    ("n", "ordered", "width"),
+    [(1, False, 0), (2, False, 1), (3, False, 3), (3, True, 1), (16, False, 16), (17, False, 16)],
+)
 def test_coordinates(n, ordered, width):
     assert Choice(range(n), ordered=ordered).n_coordinates == width
 
@@ -56,7 +61,9 @@ def test_uniform_points_give_uniform_options(p):
         assert chosen.count(option) == pytest.approx(4000 / p.cardinality, rel=0.15)
 
 
-@pytest.mark.parametrize("p", [Choice([1, 2, 3]), Choice([1, 2]), Choice([1, 2, 3, 4], ordered=True), Choice([1])])
+@pytest.mark.parametrize(
+    "p", [Choice([1, 2, 3]), Choice([1, 2]), Choice([1, 2, 3, 4], ordered=True), Choice([1]), Choice(range(50))]
+)
 def test_snap_is_encode_of_decode(p):
     U = np.random.default_rng(0).random((200, p.n_coordinates))
     U[:3] = [np.zeros(p.n_coordinates), np.ones(p.n_coordinates), np.full(p.n_coordinates, 0.5)]
@@ -69,6 +76,24 @@ def test_the_first_largest_coordinate_is_decoded():
     assert p.decode(np.array([0.1, 0.3, 0.2])) == "b"
     assert p.decode(np.array([0.1, 0.3, 0.3])) == "b"
     assert p.decode(np.zeros(3)) == "a"
+
+
+def test_many_options_share_coordinates():
+    """So the cost of a proposal does not grow with their number; they are about as far apart as few options are."""
+    p = Choice(range(1000))
+    assert p.n_coordinates == MAX_COORDINATES
+    X = np.array([p.encode(option) for option in p.options])
+    assert np.all((X > 0) & (X < 1))
+    assert [p.decode(x) for x in X] == list(p.options)
+    distances = pdist(X)
+    assert np.sqrt(np.mean(distances**2)) == pytest.approx(OPTION_DISTANCE, rel=0.01)
+    assert np.min(distances) > OPTION_DISTANCE / 3
+    assert len({p.decode(u) for u in np.random.default_rng(0).random((20000, MAX_COORDINATES))}) > 990
+
+
+def test_more_options_keep_the_coordinates_of_the_first():
+    few, many = Choice(range(20)), Choice(range(40))
+    np.testing.assert_array_equal(few.encode(7), many.encode(7))
 
 
 def test_ordered_options_share_one_coordinate():

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,8 @@ from dale.space.parameter import Parameter, parse_number, register_parameter
 
 OPTION_DISTANCE = 0.5  # between two options in the unit cube
 LOW, HIGH = 0.5 - OPTION_DISTANCE / math.sqrt(8), 0.5 + OPTION_DISTANCE / math.sqrt(8)
+SCALARS = (str, int, float, bool, type(None))  # options of these types are found without comparing all
+MAX_COORDINATES = 16  # more options than this share coordinates
 
 
 @register_parameter
@@ -28,6 +31,10 @@ class Choice(Parameter):
     the cube: for the initial model of the default method, with length-scale 0.35, the correlation between the values at
     two options is exp(-1.02) = 0.36. An observation of one option says something about the others, but not much, and
     less as the length-scale decreases. Two options share one coordinate, at 1/4 and 3/4, which is the same distance.
+
+    More than 16 options share 16 coordinates: they are points on a sphere around the center of the cube, in random but
+    fixed directions, and a point of the cube decodes to the option in the nearest direction. The root mean square
+    distance of two options is the same as above.
 
     With ``ordered=True`` the options share one coordinate in their order, as integers do.
 
@@ -81,10 +88,10 @@ class Choice(Parameter):
 
     @property
     def n_coordinates(self) -> int:
-        """One for each option; one for all if they are ordered or two; none for a single option."""
+        """One for each option, up to a maximum; one for all if they are ordered or two; none for a single option."""
         if self.cardinality == 1:
             return 0
-        return 1 if self._on_one_axis else self.cardinality
+        return 1 if self._on_one_axis else min(self.cardinality, MAX_COORDINATES)
 
     def has(self, value: Any) -> bool:
         """Whether a value is one of the options."""
@@ -107,20 +114,35 @@ class Choice(Parameter):
             return self.options[0]
         if self._on_one_axis:
             return self.options[cell_index(float(coordinates[0]), self.cardinality)]
-        return self.options[int(np.argmax(coordinates))]
+        return self.options[int(self._nearest(coordinates[None, :])[0])]
 
     def encode_index(self, k: int) -> Vector:
         """Coordinates of option number k."""
         if self._on_one_axis:
             return super().encode_index(k)
-        return np.where(np.arange(self.n_coordinates) == k, HIGH, LOW)
+        return self._codes[k].copy()
 
     def snap(self, coordinates: Matrix) -> Matrix:
         """Apply ``encode(decode(u))`` to each row."""
         if self._on_one_axis:
             return snap_to_centers(coordinates, self.cardinality)
-        largest = np.argmax(coordinates, axis=1)[:, None]
-        return np.where(np.arange(self.n_coordinates) == largest, HIGH, LOW)
+        return self._codes[self._nearest(coordinates)]
+
+    @cached_property
+    def _codes(self) -> Matrix:
+        """Coordinates of all options, (number of options, n_coordinates)."""
+        if self.cardinality <= MAX_COORDINATES:
+            return np.where(np.eye(self.cardinality, dtype=bool), HIGH, LOW)
+        # RandomState, because its streams are the same in all versions of NumPy
+        directions = np.random.RandomState(0).standard_normal((self.cardinality, MAX_COORDINATES))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return np.asarray(0.5 + OPTION_DISTANCE / math.sqrt(2) * directions)
+
+    def _nearest(self, coordinates: Matrix) -> np.ndarray:
+        """Index of the option that each row represents; the first if there are several."""
+        if self.cardinality <= MAX_COORDINATES:
+            return np.argmax(coordinates, axis=1)
+        return np.argmax((coordinates - 0.5) @ (self._codes - 0.5).T, axis=1)
 
     def to_json(self, value: Any) -> int:
         """Index of the option, so options may be any objects."""
@@ -148,7 +170,16 @@ class Choice(Parameter):
 
     def index(self, value: Any) -> int | None:
         """Index of the option that is equal to the value; None if there is none."""
+        value = _as_python(value)
+        if type(value) in SCALARS and value == value:
+            return self._scalars.get((type(value), value))
         return next((k for k, option in enumerate(self.options) if _same(option, value)), None)
+
+    @cached_property
+    def _scalars(self) -> dict[tuple[type, Any], int]:
+        """Index of the first option with each scalar value."""
+        python = map(_as_python, self.options)
+        return {(type(o), o): k for k, o in reversed(list(enumerate(python))) if type(o) in SCALARS}
 
     def _index(self, value: Any) -> int:
         k = self.index(value)

@@ -25,9 +25,9 @@ P = TypeVar("P", bound="Parameter")
 class Parameter(ABC):
     """One parameter: its values, and the coordinates of the unit cube that represent them.
 
-    A number takes one coordinate, an unordered choice one for each option, a fixed value none. ``decode`` is defined
-    on the whole cube and always returns a valid value. ``encode(decode(u))`` is the point that the objective evaluates;
-    for types that round, it differs from ``u``.
+    A number takes one coordinate, an unordered choice one for each option (at most 16), a fixed value none. ``decode``
+    is defined on the whole cube and always returns a valid value. ``encode(decode(u))`` is the point that the objective
+    evaluates; for types that round, it differs from ``u``.
 
     A subclass implements the five abstract members, and overrides others where the default does not fit. The arguments
     of its constructor are its settings: each is an attribute of the same name, and a key of a TOML file.
