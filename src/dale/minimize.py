@@ -19,7 +19,6 @@ from dale.evaluate.evaluator import Evaluator, next_completed
 from dale.evaluate.factory import make_evaluator
 from dale.evaluate.outcome import Outcome
 from dale.evaluate.signals import Signals
-from dale.history.evaluation import Evaluation, are_several
 from dale.history.reason import Source
 from dale.history.result import Result
 from dale.history.stopping import (
@@ -306,25 +305,21 @@ def _is_list_of_points(x0: Any) -> bool:
 
 def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
     """Record the outcome of an evaluation. An outcome without a value fails the trial and not the run."""
+    first = not any(t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history)
     if outcome.error is not None:
+        if outcome.misuse is not None and first:
+            raise TypeError(outcome.misuse)  # several objectives: seen at once, so nothing is lost
         return optimizer.fail(trial, outcome.error, retry=outcome.retry)
     value = outcome.value
-    evaluation = value if isinstance(value, Evaluation) else Evaluation(value)
     try:
-        return optimizer.tell(trial, evaluation)
+        return optimizer.tell(trial, value)
     except StoreError as error:
         error.add_note(f"Trial {trial.id} at {format_point(trial.params)} gave {short_repr(value)}, which was not kept")
         raise
-    except (TypeError, ValueError) as error:
-        first = not any(
-            t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history
-        )
-        if first and (are_several(evaluation.value) or isinstance(error, TrialError)):
-            raise  # several objectives, or constraints that added data lack: seen at once, so nothing is lost
-        if np.size(evaluation.constraints) and not optimizer.method.capabilities.outcome_constraints:
-            raise  # so would every other evaluation
-        why = f": {error}" if isinstance(error, TrialError) else ""
-        return optimizer.fail(trial, f"the objective returned {short_repr(value)}{why}")
+    except TrialError as error:  # another number of constraints
+        if first:
+            raise  # than added data have: seen at once, so nothing is lost
+        return optimizer.fail(trial, f"the objective returned {short_repr(value)}: {error}")
 
 
 def _is_evaluated(trial: Trial) -> bool:

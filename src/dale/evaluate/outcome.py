@@ -1,4 +1,8 @@
-"""The outcome of an evaluation, and the call of the objective that produces it, wherever it runs."""
+"""The outcome of an evaluation, and the call of the objective that produces it, wherever it runs.
+
+Every evaluation passes ``call``: whatever the objective raises becomes a failed outcome, and whatever it returns
+becomes plain numbers or a failed outcome. So an outcome can always be pickled and sent to another process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from dale.errors import Retry
-from dale.space.point import Params
+from dale.history.evaluation import Evaluation, are_several, check_evaluation
+from dale.space.point import Params, short_repr
 
 
 @dataclass(frozen=True)
@@ -19,16 +24,18 @@ class Outcome:
     """The outcome of an evaluation: a value or an error.
 
     Attributes:
-        value: What the objective returned.
+        value: A number or an ``Evaluation``; what the objective returned, once it has passed ``call``.
         error: Why there is no value; None if there is one.
         retry: The failure is transient: it does not depend on the point.
         broken: Every other evaluation would fail in the same way.
+        misuse: What to tell the user whose objective returned several values; None if it did not.
     """
 
     value: Any = None
     error: str | None = None
     retry: bool = False
     broken: bool = False
+    misuse: str | None = None
 
 
 class TrialObjective(ABC):
@@ -43,11 +50,35 @@ Objective = Callable[[Any], Any] | TrialObjective
 
 
 def call(fun: Objective, trial: int, params: Any) -> Outcome:
-    """Call the objective. An exception is returned as text, because not every exception can be pickled."""
+    """Call the objective, and turn whatever it raises or returns into an outcome.
+
+    ``BaseException`` includes ``sys.exit`` in a library and the panics of PyO3. Ctrl-C belongs to the run.
+    """
     try:
-        return fun.evaluate(trial, params) if isinstance(fun, TrialObjective) else Outcome(fun(params))
-    except Exception as error:
-        return Outcome(error=traceback.format_exc(), retry=isinstance(error, Retry))
+        outcome = fun.evaluate(trial, params) if isinstance(fun, TrialObjective) else Outcome(fun(params))
+        return _converted(outcome.value) if outcome.error is None else outcome
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        return Outcome(error=_text(error), retry=isinstance(error, Retry))
+
+
+def _converted(value: Any) -> Outcome:
+    """What an objective returned as an outcome of plain numbers. The methods of the value may raise anything."""
+    try:
+        evaluation = check_evaluation(value, None, ())
+    except (TypeError, ValueError) as error:
+        several = are_several(value.value if isinstance(value, Evaluation) else value)
+        return Outcome(error=f"the objective returned {short_repr(value)}", misuse=str(error) if several else None)
+    return Outcome(evaluation if isinstance(value, Evaluation) else evaluation.value)
+
+
+def _text(error: BaseException) -> str:
+    """The traceback of an exception."""
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception as why:  # such as a RecursionError for deeply nested groups
+        return f"{type(error).__name__}, whose traceback cannot be formatted: {why!r}"
 
 
 def copied(params: Params) -> Any:

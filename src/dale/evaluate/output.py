@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from dale.history.evaluation import Evaluation
+from dale.history.evaluation import Evaluation, as_float
 
 TAIL = 65536  # bytes at the end of the output that are searched for the last number
 MAX_FILE_SIZE = 2**26  # bytes of a JSON file
@@ -102,10 +101,7 @@ def _item(data: Any, key: str, where: str) -> Any:
 def _as_float(data: Any, where: str) -> float:
     if isinstance(data, bool) or not isinstance(data, Real):
         raise ValueError(f"{where}: expected a number, got {str(data)[:MAX_TEXT]!r}")
-    try:
-        return float(data)
-    except OverflowError:
-        return math.inf
+    return as_float(data)
 
 
 def _number(word: str) -> float | None:

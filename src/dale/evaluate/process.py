@@ -30,7 +30,6 @@ from dale.evaluate.evaluator import POLL_INTERVAL
 from dale.evaluate.outcome import Objective, Outcome, TrialObjective, call, copied
 from dale.evaluate.termination import GRACE, describe_exit
 from dale.history.trial import Trial
-from dale.space.point import short_repr
 
 START_TIMEOUT = 60.0  # seconds for a process to start; applies only if evaluations have a timeout
 STARTED = "started"  # the first message of a process; the second is its outcome
@@ -159,9 +158,6 @@ class ProcessEvaluator:
         except (EOFError, OSError):
             dead = True
             process.join(GRACE)
-        except Exception as error:
-            self._terminate(running)
-            return Outcome(error=f"the return value of the objective cannot be unpickled: {error!r}")
         if dead:
             return self._died(running)
         if monotonic() >= running.deadline:
@@ -295,11 +291,8 @@ def _evaluate(fun: Objective, trial: int, params: Any, connection: Connection) -
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     connection.send(STARTED)
     outcome = call(fun, trial, params)
-    try:
+    with suppress(BrokenPipeError):  # the evaluation was cut off
         connection.send(outcome)
-    except Exception as error:
-        what = f"the objective returned {short_repr(outcome.value)}, which cannot be pickled"
-        connection.send(Outcome(error=f"{what}: {type(error).__name__}: {error}"))
 
 
 def _exit_with_parent() -> None:

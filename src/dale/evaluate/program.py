@@ -141,7 +141,7 @@ class Program(TrialObjective):
                 return Outcome(error=_error_text(args, None, "", why), retry=broken, broken=broken)
             _write(directory, {**record, "exit_code": code, "seconds": round(time.monotonic() - started, 3)})
         if terminated:
-            sys.exit(128 + terminated[0])  # nobody waits for the outcome any more
+            return Outcome(error="the evaluation was terminated")
         if timed_out:
             return self._failed(args, directory, f"timed out after {self.timeout:g} s")
         if code != 0:

@@ -72,10 +72,7 @@ def check_value(value: Any) -> float:
             f"the value of a trial must be one real number, got {short_repr(value)}; report an evaluation without a "
             "value with fail(trial, why)"
         )
-    try:
-        number = float(value)
-    except OverflowError:  # an integer above the largest float
-        number = math.inf
+    number = as_float(value)
     if not math.isfinite(number):
         raise ValueError(
             f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"
@@ -89,7 +86,7 @@ def check_noise(noise: Any) -> float | None:
         return None
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
         raise TypeError(f"noise must be a number, the standard deviation of a value, got {short_repr(noise)}")
-    number = float(noise)
+    number = as_float(noise)
     if not 0 <= number < math.inf:
         raise ValueError(
             f"noise must be a finite number of at least 0, the standard deviation, got {short_repr(noise)}"
@@ -113,7 +110,7 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         values = [constraints]
     for value in values:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(as_float(value)):
             raise ValueError(
                 f"constraints must be finite numbers, feasible when at most 0, got {short_repr(constraints)}; "
                 "use fail(trial, why) for an evaluation that has none"
@@ -135,6 +132,14 @@ def check_positive(number: Any, name: str, expected: str, hint: str) -> float:
     """An argument as a positive number, which may be infinite."""
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be {expected}, got {number!r}")
-    if not float(number) > 0:
+    if not as_float(number) > 0:
         raise ValueError(f"{name} must be positive, got {number!r}; {hint}")
-    return float(number)
+    return as_float(number)
+
+
+def as_float(number: Any) -> float:
+    """A number as a float; an integer above the largest float is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

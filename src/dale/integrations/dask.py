@@ -228,9 +228,7 @@ class _Once:
             return _Answer(claimed_by=first)
         try:
             answer = _Answer(fn(*args, **kwargs))
-        except SystemExit as error:  # would end the worker and everything else that runs there
-            answer = _Answer(error=RuntimeError(f"the objective called sys.exit({error.code!r})"))
-        except Exception as error:
+        except BaseException as error:  # SystemExit would end the worker, and Dask would report nothing
             answer = _Answer(error=error)
         try:
             sent = dumps(answer)
@@ -247,7 +245,7 @@ class _Answer:
     """The answer of a worker: a value, an exception, or the earlier claimant of the call."""
 
     value: Any = None
-    error: Exception | None = None
+    error: BaseException | None = None
     claimed_by: str | None = None
 
 
