@@ -68,6 +68,34 @@ class TestFailures:
         assert "could not be started: [Errno 7] Argument list too long" in why
         assert max(len(t.error or "") for t in result.history) < 10_000
 
+    @pytest.mark.parametrize("where", [{}, {"logs": "logs"}], ids=["temporary", "logs"])
+    @pytest.mark.parametrize(
+        "harm",
+        ["shutil.rmtree(here)", "[path.unlink() for path in here.iterdir()]", "here.rename(str(here) + '-moved')"],
+    )
+    def test_a_program_that_cleans_its_directory(self, script, harm, where):
+        """The value that it printed is kept; where it failed, only its trial does, with the end of standard error."""
+        code = f"""
+            import pathlib, shutil
+            here = pathlib.Path(os.environ["DALE_DIRECTORY"])
+            print(2.5)
+            print("gone", file=sys.stderr)
+            {harm}
+            sys.exit(int(os.environ["DALE_TRIAL"]))
+            """
+        result = minimise(script(code, "{a}"), cwd="{directory}", budget=3, **where)
+        assert (result.status, result.nfev) == (0, 3)
+        assert [t.value for t in result.history] == [2.5, None, None]
+        assert [t.retry for t in result.history] == [False] * 3
+        assert errors(result) == [f"the program ended with exit code {i}: gone" for i in (1, 2)]
+
+    def test_a_result_file_that_the_program_removes_fails_its_trial(self, script):
+        code = "import shutil; open('out.json', 'w').write('1'); shutil.rmtree(os.environ['DALE_DIRECTORY'])"
+        result = minimise(script(code, "{a}"), cwd="{directory}", result="out.json")
+        assert [error.split("dale-trial")[0].split()[:5] for error in errors(result)] == [
+            ["the", "program", "did", "not", "write"]
+        ] * 2
+
     def test_a_log_directory_that_cannot_be_written_ends_the_run(self, script, tmp_path):
         (tmp_path / "run.logs").touch()
         with pytest.raises(RuntimeError, match="the directory of trial 0 cannot be written"):

@@ -7,7 +7,7 @@ import os
 import re
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dale.history.evaluation import Evaluation, as_float
 
@@ -34,12 +34,11 @@ def last_number(text: str) -> float | None:
     return None
 
 
-def tail(path: Path, n: int = TAIL) -> str:
+def tail(file: BinaryIO, n: int = TAIL) -> str:
     """The last ``n`` bytes of a file as text, without an incomplete first word."""
-    with path.open("rb") as file:
-        length = file.seek(0, os.SEEK_END)
-        file.seek(max(length - n - 1, 0))
-        end = file.read(n + 1)
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(length - n - 1, 0))
+    end = file.read(n + 1)
     if length > n:  # the first word may be incomplete
         end = re.sub(rb"^\S*", b"", end)
     return end.decode("utf-8", errors="replace")

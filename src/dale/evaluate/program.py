@@ -30,7 +30,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any
+from typing import Any, BinaryIO
 
 from dale.evaluate import watchdog
 from dale.evaluate.outcome import Outcome, TrialObjective
@@ -132,25 +132,25 @@ class Program(TrialObjective):
         }
         _write(directory, record)
         started = time.monotonic()
-        with _sigterm_deferred(self.own_session) as terminated:
-            try:
-                code, timed_out = self._run(args, cwd, directory, self._environment(trial, directory))
-            except OSError as error:
-                why = f"the program {args[0]!r} could not be started: {error}"
-                broken = error.errno not in ARGUMENT_ERRORS
-                return Outcome(error=_error_text(args, None, "", why), retry=broken, broken=broken)
-            _write(directory, {**record, "exit_code": code, "seconds": round(time.monotonic() - started, 3)})
-        if terminated:
-            return Outcome(error="the evaluation was terminated")
-        if timed_out:
-            return self._failed(args, directory, f"timed out after {self.timeout:g} s")
-        if code != 0:
-            return self._failed(args, directory, f"the program {describe_exit(code)}", retry=code == EX_TEMPFAIL)
-        try:
-            value = _printed(directory / STDOUT) if result is None else value_from_json(result, spec.key, before)
-        except (ValueError, OSError) as error:
-            return self._failed(args, directory, str(error))
-        return Outcome(value)
+        with _created(directory / STDOUT) as stdout, _created(directory / STDERR) as stderr:
+            with _sigterm_deferred(self.own_session) as terminated:
+                try:
+                    code, timed_out = self._run(args, cwd, directory, self._environment(trial, directory))
+                except OSError as error:
+                    why = f"the program {args[0]!r} could not be started: {error}"
+                    broken = error.errno not in ARGUMENT_ERRORS
+                    return Outcome(error=_error_text(args, None, "", why), retry=broken, broken=broken)
+                with suppress(FileNotFoundError, NotADirectoryError, PermissionError):  # the program changed them
+                    _write(directory, {**record, "exit_code": code, "seconds": round(time.monotonic() - started, 3)})
+            failure = "the evaluation was terminated" if terminated else self._failure(code, timed_out)
+            if failure is None:
+                try:
+                    return Outcome(_printed(stdout) if result is None else value_from_json(result, spec.key, before))
+                except (ValueError, OSError) as error:
+                    failure = str(error)
+            logs = None if self.logs is None else directory
+            retry = code == EX_TEMPFAIL and not timed_out
+            return Outcome(error=_error_text(args, logs, tail(stderr, STDERR_BYTES), failure), retry=retry)
 
     def _run(self, args: list[str], cwd: Path, directory: Path, environment: dict[str, str]) -> tuple[int, bool]:
         """Run the program; return its exit code, or minus the number of a signal, and whether it timed out."""
@@ -181,9 +181,10 @@ class Program(TrialObjective):
         inherited = os.environ if self.environment is None else self.environment
         return {**inherited, "DALE_TRIAL": str(trial), "DALE_DIRECTORY": str(directory)}
 
-    def _failed(self, args: list[str], directory: Path, why: str, *, retry: bool = False) -> Outcome:
-        logs = directory if self.logs is not None else None
-        return Outcome(error=_error_text(args, logs, tail(directory / STDERR, STDERR_BYTES), why), retry=retry)
+    def _failure(self, code: int, timed_out: bool) -> str | None:
+        if timed_out:
+            return f"timed out after {self.timeout:g} s"
+        return None if code == 0 else f"the program {describe_exit(code)}"
 
     @contextmanager
     def _directory(self, trial: int) -> Iterator[Path]:
@@ -212,11 +213,19 @@ def _by_name(params: Any) -> dict[str, Any]:
     return {f"x{i}": value for i, value in enumerate(params)}
 
 
-def _printed(path: Path) -> float:
+@contextmanager
+def _created(path: Path) -> Iterator[BinaryIO]:
+    """A new file, open for reading: it can be read also if the program deletes it."""
+    path.touch()
+    with path.open("rb") as file:
+        yield file
+
+
+def _printed(stdout: BinaryIO) -> float:
     """The last number on standard output."""
-    number = last_number(tail(path))
+    number = last_number(tail(stdout))
     if number is None:
-        where = f"the last {TAIL} bytes of the" if path.stat().st_size > TAIL else "the"
+        where = f"the last {TAIL} bytes of the" if stdout.seek(0, os.SEEK_END) > TAIL else "the"
         raise ValueError(f"expected a number in {where} standard output of the program, got none")
     return number
 
