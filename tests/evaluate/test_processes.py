@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 
 import pytest
 from evaluators import BOX, FORK_WARNING, Counted, Random, bowl, is_alive, points_of, wait_until_gone
@@ -157,6 +158,56 @@ def test_ctrl_c_in_a_terminal_does_not_reach_an_evaluation():
     """A terminal sends it to its process group, and each evaluation has its own group."""
     result = dale.minimize(lambda x: float(os.getpgrp() == os.getpid()), BOX, budget=2, seed=0, n_parallel=2)
     assert result.func_vals.tolist() == [1.0, 1.0]
+
+
+def stops(folder):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def dies_and_leaves_a_helper_that_holds_the_pipe(folder):
+    """The helper has its own session, so it outlives the process."""
+    helper = os.fork()
+    if helper == 0:
+        os.setsid()
+        time.sleep(3600)
+    (folder / f"{helper}").touch()
+    os._exit(7)
+
+
+@pytest.mark.parametrize(
+    ("harm", "error"),
+    [
+        (stops, "timed out after 1 s"),
+        (
+            dies_and_leaves_a_helper_that_holds_the_pipe,
+            "the process of the evaluation ended with exit code 7 before the objective returned",
+        ),
+    ],
+)
+def test_a_value_that_is_half_sent_is_not_waited_for(harm, error, tmp_path, monkeypatch):
+    send, sent, run = Connection._send, [], os.getpid()
+
+    def interrupted(self, *data):
+        """The process comes as far as the first part of its outcome; its first message says that it has started."""
+        sent.extend([1] if os.getpid() != run else [])
+        return harm(tmp_path) if len(sent) == 3 else send(self, *data)
+
+    monkeypatch.setattr(Connection, "_send", interrupted)
+    monkeypatch.setattr(process, "GRACE", 0.2)
+    try:
+        result = dale.minimize(
+            lambda x: dale.Evaluation(bowl(x), constraints=[-1.0] * 50_000),
+            BOX,
+            budget=2,
+            seed=0,
+            timeout=1.0,
+            method=Takes(),
+        )
+    finally:
+        for helper in tmp_path.iterdir():
+            os.kill(int(helper.name), signal.SIGKILL)
+    assert [t.error for t in result.history] == [error] * 2
+    assert evaluation_processes() == []
 
 
 def test_a_large_value_and_long_output(capfd):

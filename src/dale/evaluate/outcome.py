@@ -1,11 +1,12 @@
 """The outcome of an evaluation, and the call of the objective that produces it, wherever it runs.
 
 Every evaluation passes ``call``: whatever the objective raises becomes a failed outcome, and whatever it returns
-becomes plain numbers or a failed outcome. So an outcome can always be pickled and sent to another process.
+becomes plain numbers or a failed outcome. So an outcome can always be sent to another process.
 """
 
 from __future__ import annotations
 
+import json
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -36,6 +37,18 @@ class Outcome:
     retry: bool = False
     broken: bool = False
     misuse: str | None = None
+
+    def to_bytes(self) -> bytes:
+        """As JSON, if it has passed ``call``."""
+        value = vars(self.value) if isinstance(self.value, Evaluation) else self.value
+        return json.dumps({**vars(self), "value": value}).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray) -> Outcome:
+        """The outcome that ``to_bytes`` has written, exactly."""
+        fields = json.loads(data)
+        value = fields.pop("value")
+        return cls(Evaluation(**value) if isinstance(value, dict) else value, **fields)
 
 
 class TrialObjective(ABC):

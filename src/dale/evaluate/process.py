@@ -1,7 +1,8 @@
 """Evaluation in a new process for each trial: a crash or a hang fails that trial only.
 
 Each process starts its own session, so that its children end with it and Ctrl-C does not reach it. It reports its start
-and its outcome through a pipe. It ends when the process of the run ends, for whatever reason.
+and its outcome through a pipe, in parts that the operating system writes at once: a part that can be read is complete,
+so the run never waits for the rest of it. The process ends when the process of the run ends, for whatever reason.
 
 If a new interpreter can import the objective, processes come from ``forkserver``, or from ``spawn`` where there is no
 fork server; both are safe with threads. Otherwise, as for a lambda, a nested function or a function defined in a
@@ -13,12 +14,13 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -32,7 +34,10 @@ from dale.evaluate.termination import GRACE, describe_exit
 from dale.history.trial import Trial
 
 START_TIMEOUT = 60.0  # seconds for a process to start; applies only if evaluations have a timeout
-STARTED = "started"  # the first message of a process; the second is its outcome
+STARTED = b"started"  # the first message of a process; the others are the parts of its outcome
+PARTS_AT_ONCE = 256  # more than a pipe holds; then other processes have their turn, and the timeout is checked
+MORE, LAST = b"+", b"."  # the first byte of a part
+PART = getattr(select, "PIPE_BUF", 4096) - 8  # bytes of a part, without its first byte and the length that precedes it
 MAIN_GUARD_HINT = (
     "each evaluation runs in a process that imports your script, so code that must run only once, such as the call of "
     'dale.minimize, must be under: if __name__ == "__main__"'
@@ -49,6 +54,7 @@ class RunningProcess:
     connection: Connection
     deadline: float
     started: bool = False
+    received: bytearray = field(default_factory=bytearray)
 
 
 class ProcessEvaluator:
@@ -147,14 +153,14 @@ class ProcessEvaluator:
         process, connection = running.process, running.connection
         dead = process.exitcode is not None  # checked before the pipe is read, which is then complete
         try:
-            while connection.poll():
-                message = connection.recv()
-                if message == STARTED:
-                    running.started = self._any_started = True
-                    running.deadline = monotonic() + self._timeout
-                else:
+            for _ in range(PARTS_AT_ONCE):
+                if not connection.poll():
+                    break
+                if self._receive(running, connection.recv_bytes()):
                     self._let_exit(running)
-                    return message
+                    return Outcome.from_bytes(running.received)
+            else:
+                dead = False  # there may be more
         except (EOFError, OSError):
             dead = True
             process.join(GRACE)
@@ -166,6 +172,15 @@ class ProcessEvaluator:
                 return Outcome(error=f"timed out after {self._timeout:g} s")
             return Outcome(error=f"the process of the evaluation did not start within {START_TIMEOUT:g} s", retry=True)
         return None
+
+    def _receive(self, running: RunningProcess, message: bytes) -> bool:
+        """Keep a message of a process; return whether its outcome is complete."""
+        if message == STARTED:
+            running.started = self._any_started = True
+            running.deadline = monotonic() + self._timeout
+            return False
+        running.received += message[1:]
+        return message[:1] == LAST
 
     def _died(self, running: RunningProcess) -> Outcome:
         how = describe_exit(running.process.exitcode)
@@ -289,10 +304,14 @@ def _evaluate(fun: Objective, trial: int, params: Any, connection: Connection) -
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork inherits the handlers of the run
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    connection.send(STARTED)
-    outcome = call(fun, trial, params)
+    connection.send_bytes(STARTED)
+    process = os.getpid()
+    outcome = call(fun, trial, params).to_bytes()
+    if os.getpid() != process:
+        return  # the objective has forked, and the fork returned too
     with suppress(BrokenPipeError):  # the evaluation was cut off
-        connection.send(outcome)
+        for i in range(0, len(outcome), PART):
+            connection.send_bytes((MORE if i + PART < len(outcome) else LAST) + outcome[i : i + PART])
 
 
 def _exit_with_parent() -> None:
