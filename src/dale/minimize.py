@@ -150,6 +150,8 @@ def minimize(
         status, message = signals.status, signals.status.message
     if result.x is not None or not status.planned:
         result.update(status=status, message=message, success=status.planned)
+    if status is Status.TIME_LIMIT and workers.stalled:
+        result.update(message=f"{result.message}; {workers.stalled}")
     return result
 
 

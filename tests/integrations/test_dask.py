@@ -13,7 +13,7 @@ import time
 import dask
 import distributed
 import pytest
-from clusters import client_of, free_port, on_the_scheduler, shared, threads, until
+from clusters import client_of, commands, free_port, on_the_scheduler, shared, threads, until
 from evaluators import BOX, Counted, Random, bowl, points_of
 
 import dale
@@ -77,6 +77,55 @@ class TestNumberOfRunningTrials:
             signal.signal(signal.SIGINT, before)
             assert (result.status, result.message) == (dale.Status.INTERRUPTED, "Interrupted")
             assert until(lambda: not on_the_scheduler(client))
+
+
+LEFT = threading.Event()
+
+
+def outlives_its_worker(x):
+    STARTED.append(x)
+    LEFT.wait(60)
+    return bowl(x)
+
+
+class TestNoWorkerIsLeft:
+    """The only worker leaves during an evaluation: the time limit still ends the run, and the message says why."""
+
+    def test_the_worker_is_asked_to_leave(self):
+        STARTED.clear()
+        LEFT.clear()
+        with client_of(threads(1)) as client:
+            threading.Thread(target=lambda: until(lambda: STARTED) and client.cluster.scale(0), daemon=True).start()
+            result = dale.minimize(
+                outlives_its_worker, BOX, budget=6, seed=0, executor=executor(client), time_limit=4, method=Random()
+            )
+            LEFT.set()
+            assert until(lambda: not on_the_scheduler(client))
+        assert len(STARTED) == 1
+        assert [t.state for t in result.history] == [TrialState.FAILED, TrialState.PENDING]
+        assert "was asked to leave during the evaluation" in result.history[0].error
+        assert result.message.endswith("; the executor has no workers")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+    def test_the_worker_is_killed_after_the_time_limit(self, tmp_path):
+        (tmp_path / "counted").mkdir()
+        fun = Counted(tmp_path / "counted", kills_its_process_later)
+        with commands(tmp_path) as start:
+            address = f"tcp://127.0.0.1:{free_port()}"
+            start("scheduler", "--host", address, "--no-dashboard")
+            start("worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+            with executor(address) as run:
+                assert run.submit(abs, -3).result(60) == 3  # the worker has imported dale
+                result = dale.minimize(fun, BOX, budget=6, seed=0, executor=run, time_limit=3, method=Random())
+        assert len(fun.points()) == 1
+        assert "WorkerDied: the worker tcp://127.0.0.1:" in result.history[0].error
+        assert [t.state for t in result.history] == [TrialState.FAILED]
+        assert "the executor has no workers" in result.message
+
+
+def kills_its_process_later(x):
+    time.sleep(4)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 STARTED, MAY_END = [], threading.Event()

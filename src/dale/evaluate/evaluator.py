@@ -28,6 +28,11 @@ class Evaluator(Protocol):
         ...
 
     @property
+    def stalled(self) -> str | None:
+        """Why no trial can be evaluated at present; None if they can."""
+        ...
+
+    @property
     def n_running(self) -> int:
         """Number of trials that were submitted and neither returned by ``completed`` nor cancelled."""
         ...

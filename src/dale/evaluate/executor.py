@@ -30,6 +30,11 @@ class Cluster(Executor, ABC):
     def n_workers(self) -> int:
         """How many evaluations it can currently run at once; at least 1."""
 
+    @property
+    @abstractmethod
+    def has_workers(self) -> bool:
+        """Whether it can currently run any evaluation."""
+
     @abstractmethod
     def pickling_error(self, value: Any) -> str | None:
         """Why a value cannot be sent to a worker; None if it can."""
@@ -72,6 +77,12 @@ class ExecutorEvaluator:
     def max_running(self) -> int:
         """How many futures may run or wait at once."""
         return _n_workers(self._executor) if self._max_running is None else self._max_running
+
+    @property
+    def stalled(self) -> str | None:
+        """Only a cluster can be without workers, for a time."""
+        empty = isinstance(self._executor, Cluster) and not self._executor.has_workers
+        return "the executor has no workers" if empty else None
 
     @property
     def n_running(self) -> int:

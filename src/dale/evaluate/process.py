@@ -66,6 +66,8 @@ class ProcessEvaluator:
         timeout: Seconds for each evaluation.
     """
 
+    stalled: str | None = None
+
     def __init__(self, fun: Objective, max_running: int, timeout: float) -> None:
         if multiprocessing.current_process().daemon:
             raise RuntimeError(

@@ -11,6 +11,7 @@ class SerialEvaluator:
 
     max_running = 1
     broken: str | None = None
+    stalled: str | None = None
 
     def __init__(self, fun: Objective) -> None:
         self._fun = fun

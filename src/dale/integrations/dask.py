@@ -8,6 +8,7 @@ worker before the client has fetched it. Here an evaluation is executed at most 
    nothing starts twice.
 2. When the evaluation completes, the worker stores the answer on the scheduler, before it starts anything else that
    might kill it.
+3. An evaluation whose claimant is no longer a worker of the cluster is over, also if no other worker is left to say so.
 
 The settings of the scheduler, which other users may share, are not changed.
 
@@ -44,8 +45,10 @@ except ImportError as error:
 
 OPEN, OBJECTIVE, CLAIMS, ANSWERS = "open", "objective", "claims", "answers"  # in the metadata of an anchor
 WORKER_COUNT_TTL = 1.0  # seconds until the number of threads is requested again
+CLAIMANT_INTERVAL = 2.0  # seconds between two checks whether the claimant of an evaluation is still there
 SCHEDULER_TIMEOUT = 10.0  # seconds for a reply; after that the run continues with what it knows
 ANCHOR_DELAY = 2.0  # seconds that an anchor is kept after a cancellation, for workers about to claim the task
+CLOSED_BY_REQUEST = "worker-close"  # the reason in the log of the scheduler if a cluster of threads closes a worker
 CACHED_OBJECTIVES = 2  # per worker process
 
 
@@ -110,21 +113,29 @@ class DaskExecutor(Cluster):
         self._is_shut = False
         self._pending: set[Future[Any]] = set()  # futures that are not done, and that ``cancel`` was not called for
         self._anchors: WeakKeyDictionary[Callable[..., Any], Any] = WeakKeyDictionary()
-        self._n_workers, self._counted = 1, -WORKER_COUNT_TTL
+        self._n_threads, self._counted = 1, -WORKER_COUNT_TTL
 
     @property
     def n_workers(self) -> int:
         """Current number of threads of the cluster; at least 1, because some clusters grow only when they have work."""
+        return max(self._count(), 1)
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether the cluster currently has a worker."""
+        return self._count() > 0
+
+    def _count(self) -> int:
         if monotonic() - self._counted >= WORKER_COUNT_TTL and self._client.status == "running":
             try:
                 threads = self._client.sync(
                     self._client.scheduler.ncores, workers=None, callback_timeout=SCHEDULER_TIMEOUT
                 )
-                self._n_workers = max(sum(threads.values()), 1)
+                self._n_threads = sum(threads.values())
             except (OSError, AttributeError):  # AttributeError: the client is closed
                 pass  # if the scheduler is lost, the futures report it
             self._counted = monotonic()
-        return self._n_workers
+        return self._n_threads
 
     def pickling_error(self, value: Any) -> str | None:
         """Why a value cannot be sent to a worker; None if it can."""
@@ -306,7 +317,13 @@ async def _answer_or_error(client: Client, anchor: str, remote: Any) -> _Answer:
 async def _answer(client: Client, anchor: str, remote: Any) -> _Answer:
     """Wait for a task, and return its answer, also if its worker died."""
     try:
-        answer: _Answer = await client.gather(remote, asynchronous=True)
+        gathering = asyncio.ensure_future(client.gather(remote, asynchronous=True))
+        while not (await asyncio.wait([gathering], timeout=CLAIMANT_INTERVAL))[0]:
+            lost = await _lost_claimant(client, anchor, remote.key)
+            if lost is not None:
+                gathering.cancel()
+                return await _stored_answer(client, anchor, remote.key, lost)
+        answer: _Answer = await gathering
         claimed_by = answer.claimed_by
     except KilledWorker as error:  # the task has lost more workers than the scheduler allows
         claims = await client.scheduler.get_metadata(keys=[anchor, CLAIMS, remote.key], default={})
@@ -316,13 +333,20 @@ async def _answer(client: Client, anchor: str, remote: Any) -> _Answer:
     return answer if claimed_by is None else await _stored_answer(client, anchor, remote.key, claimed_by.split()[0])
 
 
+async def _lost_claimant(client: Client, anchor: str, key: str) -> str | None:
+    """The address of the worker that has claimed a task, if it is no longer there."""
+    claims = await client.scheduler.get_metadata(keys=[anchor, CLAIMS, key], default={})
+    address, of_a_worker, _ = next(iter(claims), "").partition(" ")
+    return address if of_a_worker and address not in await client.scheduler.ncores(workers=None) else None
+
+
 async def _stored_answer(client: Client, anchor: str, key: str, address: str) -> _Answer:
     """The answer that a lost worker stored on the scheduler, or the reason why there is none."""
     sent = await client.scheduler.get_metadata(keys=[anchor, ANSWERS, key], default=None)
     if sent is not None:
         return loads(sent)
     events = await client.scheduler.events(topic=address)
-    if any(note.get("action") == "remove-worker" and note.get("expected") for _, note in events):
+    if any(note.get("expected") or note.get("reason") == CLOSED_BY_REQUEST for _, note in events):
         return _Answer(error=Retry(f"the worker {address} was asked to leave during the evaluation"))
     return _Answer(
         error=WorkerDied(
