@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dale._blas import one_blas_thread
+from dale._computing import computing
 from dale._progress import Progress
 from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate.command import Command
@@ -232,7 +232,7 @@ class _Loop:
         rules = [rule for rule in self.rules if rule.immediate is immediate]
         clock = Clock(monotonic() - self.began, self.n_begun)
         statuses = (check_status(rule.check(self.optimizer.snapshot, clock), rule) for rule in rules)
-        with one_blas_thread():
+        with computing():
             return next((status for status in statuses if status is not None), None)
 
     def _ask(self) -> Trial | Status:

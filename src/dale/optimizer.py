@@ -17,7 +17,7 @@ import numpy as np
 
 from dale import methods
 from dale._arrays import Vector
-from dale._blas import one_blas_thread
+from dale._computing import computing
 from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.history.added_data import AddedRow, in_row, read_evaluations
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
@@ -80,7 +80,7 @@ class Optimizer:
         self.constraints: Constraints | None = as_constraints(constraints, self.space)
         if self.constraints is not None:
             require_constraints(self.method, outcome=False)
-        with one_blas_thread():
+        with computing():
             self._domain = Domain.of(self.space, self.constraints)
         self._history = History.empty(self.space.dimension, default_noise)
         self._cache = Cache()
@@ -151,18 +151,18 @@ class Optimizer:
     @property
     def best(self) -> Trial | None:
         """The feasible trial with the lowest value (under noise, the lowest posterior mean); None if there is none."""
-        with self._lock, one_blas_thread():
+        with self._lock, computing():
             return self.snapshot.incumbent.trial
 
     @property
     def best_value(self) -> float | None:
         """Its value; under noise, its posterior mean."""
-        with self._lock, one_blas_thread():
+        with self._lock, computing():
             return self.snapshot.incumbent.value
 
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
-        with self._lock, one_blas_thread():
+        with self._lock, computing():
             return Result.of(self.snapshot, self.seed)
 
     def converged(self, tolerance: float) -> bool:
@@ -173,12 +173,12 @@ class Optimizer:
         state an expected improvement (``lcb``, ``imgpo``) never converge, and that of ``paper`` is too small while it
         has a live region.
         """
-        with self._lock, one_blas_thread():
+        with self._lock, computing():
             return Tolerance(tolerance, self.next_reason).check(self.snapshot, Clock(0.0, 0)) is not None
 
     def next_reason(self, snapshot: Snapshot) -> Reason:
         """Why the next point would be chosen if no trial were pending."""
-        with self._lock, one_blas_thread():
+        with self._lock, computing():
             return self._propose(snapshot.without_pending()).reason
 
     @overload
@@ -219,7 +219,7 @@ class Optimizer:
             noise: Standard deviation of the noise in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, the same number for each trial.
         """
-        with self.transaction():
+        with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
             evaluation = self._check(value, noise, constraints)
             if known.state is TrialState.COMPLETE:
@@ -240,7 +240,7 @@ class Optimizer:
         """
         if not isinstance(retry, bool | np.bool_):
             raise TypeError(f"retry must be True or False, got {retry!r}")
-        with self.transaction():
+        with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
             if known.state is TrialState.COMPLETE:
                 raise TrialError(
@@ -250,7 +250,7 @@ class Optimizer:
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the arguments are those of ``tell``."""
-        with self.transaction():
+        with computing(), self.transaction():
             checked, unit_x = self.space.read(params)
             return self._add([AddedRow(checked, unit_x, self._check(value, noise, constraints))])[0]
 
@@ -271,7 +271,7 @@ class Optimizer:
             constraints: Names of the columns with the constraints, which are at most 0 where a point is feasible.
         """
         rows = read_evaluations(table, self.space, value, noise, constraints)
-        with self.transaction():
+        with computing(), self.transaction():
             for i, row in enumerate(rows, 1):
                 try:
                     self._check_fit(row.evaluation)
@@ -310,7 +310,7 @@ class Optimizer:
             yield
 
     def _ask(self) -> Trial:
-        with one_blas_thread(), self.transaction():
+        with computing(), self.transaction():
             abandoned = self._reassign()
             if abandoned is not None:
                 return abandoned
@@ -370,7 +370,7 @@ class Optimizer:
 
     def _record(self, params: Params, unit_x: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         """A new pending trial."""
-        with self.transaction():
+        with computing(), self.transaction():
             number, x = len(self._history.trials), self.space.as_array(params)
             return self._write(EventKind.ASK, [Trial(number, params, x, unit_x, reason, allowed=allowed)])[0]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from dale._computing import computing
 from dale.history.history import History
 from dale.history.minima import LocalMinimum, find_minima
 from dale.history.trial import Trial
@@ -69,8 +70,9 @@ class Snapshot:
     @cached_property
     def incumbent(self) -> Incumbent:
         """The best trial so far."""
-        observations = self.history.observations
-        best = observations.best
+        with computing():
+            observations = self.history.observations
+            best = observations.best
         if best is None:
             return Incumbent(None, None, 0.0)
         return Incumbent(self.history.trials[observations.ids[best.row]], best.value, best.noise)
@@ -93,7 +95,8 @@ class Snapshot:
     @cached_property
     def local_minima(self) -> tuple[LocalMinimum, ...]:
         """The minima that the observations show, best first, in the user's units."""
-        return find_minima(self.history, self.domain)
+        with computing():
+            return find_minima(self.history, self.domain)
 
     def without_pending(self) -> Snapshot:
         """The same with no trial pending; itself if none is."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale._computing import computing
 from dale.models.base import Prediction
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.base import KernelFactory
@@ -32,6 +33,7 @@ class PlotSurrogate:
     standardize: Standardize
 
     @classmethod
+    @computing()
     def fit(
         cls, X: Matrix, y: Vector, length_scale: float | None = None, kernel: KernelFactory = SquaredExponential
     ) -> PlotSurrogate:
@@ -54,6 +56,7 @@ class PlotSurrogate:
         posteriors = [GaussianProcess.fit(kernel(l), X, z) for l in length_scales]
         return cls(max(posteriors, key=log_marginal_likelihood), standardize)
 
+    @computing()
     def predict(self, points: Matrix) -> Prediction:
         """Mean and standard deviation of the objective at points (m, d) of the unit cube."""
         mean, std = self.posterior.predict(points)
