@@ -1,12 +1,17 @@
-"""A progress bar on standard error, or a widget in a notebook. tqdm is imported only when a bar is shown."""
+"""A progress bar on standard error, or a widget in a notebook. tqdm is imported only when a bar is shown.
+
+If standard error is closed, full or not read, the bar is dropped, and the run continues.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 _lock = threading.RLock()
@@ -22,8 +27,10 @@ class Progress:
     """
 
     def __init__(self, total: int, show: bool | None, initial: int = 0) -> None:
-        self.show = _is_visible() if show is None else bool(show)
-        self._bar = _bar(total, initial) if self.show else None
+        self.show = sys.stderr is not None and (_is_visible() if show is None else bool(show))
+        self._bar: Any = None
+        with self._dropped_on_error():
+            self._bar = _bar(total, initial) if self.show else None
 
     def __enter__(self) -> Progress:
         return self
@@ -31,21 +38,38 @@ class Progress:
     def write(self, done: int, note: str) -> None:
         """Show how much is done, and a note."""
         if self._bar is not None:
-            self._bar.set_postfix_str(note, refresh=done == self._bar.n)
-            self._bar.update(done - self._bar.n)
+            with self._dropped_on_error():
+                self._bar.set_postfix_str(note, refresh=done == self._bar.n)
+                self._bar.update(done - self._bar.n)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.close()
+            with self._dropped_on_error():
+                self._bar.close()
+
+    @contextmanager
+    def _dropped_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError):
+            self.show = False
+            if self._bar is not None:
+                self._bar.disable = True  # it writes nothing when it is deleted either
+                self._bar = None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; one that is missing or closed is none."""
+    return stream is not None and not getattr(stream, "closed", False) and stream.isatty()
 
 
 def _is_visible() -> bool:
     """Whether someone may see a bar: on a terminal or in a notebook, where standard error is no terminal."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    return sys.stderr.isatty() or hasattr(shell, "kernel")
+    return is_terminal(sys.stderr) or hasattr(shell, "kernel")
 
 
 def _bar(total: int, initial: int) -> Any:

@@ -12,8 +12,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import dale
 from dale.errors import StoreError
@@ -36,7 +37,26 @@ EXIT_SIGNALS = {Status.INTERRUPTED: EXIT_INTERRUPTED, Status.TERMINATED: EXIT_TE
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; ``argv=None`` takes the arguments of the process."""
-    argv, program = _split(list(sys.argv[1:] if argv is None else argv))
+    _open_standard_files()
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        _discard_unwritten()
+
+
+def say(text: str, stream: TextIO | None) -> bool:
+    """Print to a stream, and return whether it was possible: the stream may be closed, full or read by nobody."""
+    if stream is None:
+        return False
+    try:
+        print(text, file=stream, flush=True)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _main(arguments: list[str]) -> int:
+    argv, program = _split(arguments)
     parser = _parser(argv)
     if not argv:
         parser.print_help()
@@ -52,16 +72,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except KeyboardInterrupt:
-        print("dale: interrupted", file=sys.stderr)
+        say("dale: interrupted", sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader stopped reading, as in `dale demo | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails when it flushes at exit
         return 0
     except (ValueError, TypeError, OSError, ImportError, StoreError) as error:
         if args.traceback:
             raise
-        print(f"dale: error: {escape_control_characters(str(error))}", file=sys.stderr)
+        say(f"dale: error: {escape_control_characters(str(error))}", sys.stderr)
         return EXIT_USAGE
+
+
+def _open_standard_files() -> None:
+    """Open the null device in place of standard files that are closed, so that no other file takes their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+
+
+def _discard_unwritten() -> None:
+    """Discard what a stream cannot write, because Python would fail when it flushes the stream at its exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not _flushed(stream):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _flushed(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,7 +119,7 @@ class Parser(argparse.ArgumentParser):
 def escape_control_characters(text: str) -> str:
     """Text that is safe to print: without control sequences, and only with characters that the terminal can encode."""
     safe = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    encoding = sys.stdout.encoding or "utf-8"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return safe.encode(encoding, errors="backslashreplace").decode(encoding)
 
 

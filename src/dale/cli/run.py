@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import dale
 from dale import methods
-from dale.cli.main import EXIT_SIGNALS, escape_control_characters
+from dale._progress import is_terminal
+from dale.cli.main import EXIT_SIGNALS, escape_control_characters, say
 from dale.evaluate.command import logs_of
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
@@ -108,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     except RuntimeError as error:  # nothing could be evaluated, or no process could be started
         if args.traceback or isinstance(error, dale.StoreError):
             raise
-        print(f"dale: error: {escape_control_characters(str(error))}", file=sys.stderr)
+        say(f"dale: error: {escape_control_characters(str(error))}", sys.stderr)
         return EXIT_NO_RESULT
     report.end(result)
     if result.status in EXIT_CODES:
@@ -129,7 +130,7 @@ class Report:
         self.budget: int = args.budget
         self.store: str = args.store
         self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
-        self.shows_bar = sys.stderr.isatty() and not args.no_progress  # by minimize
+        self.shows_bar = is_terminal(sys.stderr) and not args.no_progress  # by minimize
         self.quiet: bool = args.no_progress
         self._resumes = Path(args.store).exists()
         self._started = False
@@ -163,20 +164,22 @@ class Report:
                 self._print(f"{result.nfev} of {self.budget}: trial {trial.id} {value}, best {best}")
 
     def end(self, result: Result) -> None:
-        """Print the result, failures, and the paths of logs and store."""
-        print(escape_control_characters(str(result)))
+        """Print the result, failures, and the paths of logs and store; to standard error if nothing else is left."""
+        lines = [escape_control_characters(str(result))]
         failed = [trial for trial in result.history if trial.error is not None]
         if failed:
-            print(f"failed      {len(failed)} of {result.nfev}, the last one is trial {failed[-1].id}:")
-            print("\n".join(f"            {escape_control_characters(s)}" for s in str(failed[-1].error).splitlines()))
+            lines.append(f"failed      {len(failed)} of {result.nfev}, the last one is trial {failed[-1].id}:")
+            lines += [f"            {escape_control_characters(s)}" for s in str(failed[-1].error).splitlines()]
         if self.logs is not None:
-            print(f"logs        {self.logs}")
-        print(f"store       {self.store} (print it with: dale show {shlex.quote(self.store)})", flush=True)
+            lines.append(f"logs        {self.logs}")
+        lines.append(f"store       {self.store} (print it with: dale show {shlex.quote(self.store)})")
+        text = "\n".join(lines)
+        if not say(text, sys.stdout):
+            say(text, sys.stderr)
 
     def _print(self, text: str) -> None:
         newline = "\n" if self.shows_bar else ""
-        with contextlib.suppress(BrokenPipeError):  # nobody reads standard error; the run continues
-            print(f"{newline}dale: {escape_control_characters(text)}", file=sys.stderr, flush=True)
+        say(f"{newline}dale: {escape_control_characters(text)}", sys.stderr)
 
 
 def _objective(args: argparse.Namespace) -> Any:
