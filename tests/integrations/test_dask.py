@@ -171,17 +171,20 @@ def arrive():
 
 
 class Homeless:
-    """An objective whose module the workers cannot import."""
+    """An objective whose module the workers cannot import, or whose module ends the process that imports it."""
+
+    def __init__(self, error):
+        self.error = error
 
     def __reduce__(self):
-        return absent, ()
+        return absent, (self.error,)
 
     def __call__(self, x):
         return 0.0
 
 
-def absent():
-    raise ModuleNotFoundError("No module named 'solver'")
+def absent(error):
+    raise error
 
 
 def ends_its_process(x):
@@ -211,10 +214,11 @@ class TestObjective:
         with pytest.raises(TypeError, match=r"objective .* cannot be sent .* DaskExecutor: .*lock.*; define it"):
             dale.minimize(lambda x: lock, BOX, budget=3, executor=executor(shared("dask threads")))
 
-    def test_an_objective_that_a_worker_cannot_load_ends_the_run(self):
-        message = r"No further evaluation was possible: .*Dask could not execute .*No module named 'solver'; check that"
+    @pytest.mark.parametrize("error", [ModuleNotFoundError("No module named 'solver'"), SystemExit("no licence")])
+    def test_an_objective_that_a_worker_cannot_load_ends_the_run(self, error):
+        message = rf"No further evaluation was possible: .*Dask could not execute .*{error}.*; check that"
         with pytest.raises(RuntimeError, match=message):
-            dale.minimize(Homeless(), BOX, budget=3, executor=executor(shared("dask threads")))
+            dale.minimize(Homeless(error), BOX, budget=3, executor=executor(shared("dask threads")))
 
     def test_sys_exit_fails_its_trial_and_the_worker_continues(self):
         run = executor(shared("dask threads"))

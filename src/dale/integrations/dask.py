@@ -232,7 +232,10 @@ class _Once:
 
     def __call__(self) -> _Answer:
         worker = get_worker()
-        fn, (args, kwargs) = _objective(self.anchor), loads(self.arguments)
+        try:
+            fn, (args, kwargs) = _objective(self.anchor), loads(self.arguments)
+        except SystemExit as error:  # of a module that is imported; Dask would report nothing
+            raise ImportError(f"loading the objective raised {error!r}") from error
         me, key = f"{worker.address} {uuid4().hex}", worker.get_current_task()
         first = sync(worker.loop, _claim, worker.scheduler, self.anchor, key, me)
         if first != me:
