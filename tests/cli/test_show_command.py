@@ -139,3 +139,13 @@ def test_nothing_in_a_store_is_run(store):
     done = subprocess.run([sys.executable, "-m", "dale", "show", "evil.db"], capture_output=True, text=True, check=True)
     assert "command     touch run-it" in done.stdout
     assert not Path("run-it").exists()
+
+
+def test_export(store, capsys):
+    assert main(["export", "run.db", "--db", "copy.db", "--csv", "trials.csv"]) == 0
+    assert capsys.readouterr().out == "wrote copy.db\nwrote trials.csv\n"
+    assert len(dale.open("copy.db").history) == len(dale.open("run.db").history)
+    assert main(["export", "run.db", "--db", "copy.db"]) == 2
+    assert "copy.db exists" in capsys.readouterr().err
+    assert main(["export", "run.db"]) == 2
+    assert "--db, --csv and --json" in capsys.readouterr().err

@@ -97,10 +97,13 @@ def test_changed_rows_are_detected(tmp_path, whole):
 def test_the_log_of_a_killed_process_is_not_needed(tmp_path):
     """All reported values are in the file, even if the log is truncated, changed or missing."""
     optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    reader = sqlite3.connect(tmp_path / "run.db")  # another program; as long as it runs, the log is kept
+    reader.execute("SELECT * FROM run").fetchall()
     for _ in range(12):
         optimizer.tell(optimizer.ask(), 1.0)
     data, log = (tmp_path / "run.db").read_bytes(), (tmp_path / "run.db-wal").read_bytes()
     assert log
+    reader.close()
     (tmp_path / "killed").mkdir()
     path, rng = tmp_path / "killed" / "run.db", random.Random(0)
 
@@ -229,36 +232,16 @@ def test_a_moved_store_is_detected(tmp_path):
     path.rename(tmp_path / "moved.db")
     with pytest.raises(dale.StoreError, match="deleted, moved or replaced"):
         optimizer.tell(trial, 1.0)
-    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):  # or its log would become that of a new store
-        dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
     (tmp_path / "moved.db").rename(path)
     optimizer.tell(trial, 1.0)
     assert dale.open(path).history[0].value == 1.0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted")
-def test_a_deleted_log_is_detected(tmp_path):
-    """The next process creates another log, and each would overwrite the values of the other."""
-    path = tmp_path / "run.db"
-    first = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=path)
-    first.tell(first.ask(), 1.0)
-    for name in ("run.db-wal", "run.db-shm"):
-        (tmp_path / name).unlink()
-    other = start("-c", OTHER, path)
-    assert other.communicate()[0] == "2\n"
-    with pytest.raises(dale.StoreError, match=r"run\.db-wal was deleted, moved or replaced"):
-        first.ask()
-    first.close()
-    assert [t.value for t in dale.open(path).history] == [1.0, 2.0]
-
-
-OTHER = """
-import dale, sys
-from store_runs import BOUNDS, Uniform
-optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=sys.argv[1])
-optimizer.tell(optimizer.ask(), 2.0)
-print(len(optimizer.history))
-"""
+def test_the_log_of_another_store_does_not_become_part_of_a_new_one(tmp_path):
+    (tmp_path / "run.db-wal").write_bytes(b"a log")  # its store was deleted
+    with pytest.raises(dale.StoreError, match=r"delete run\.db-wal too"):
+        dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+    assert [p.name for p in tmp_path.iterdir()] == ["run.db-wal"]
 
 
 def test_the_error_contains_a_value_that_cannot_be_written(tmp_path):
@@ -287,10 +270,7 @@ def test_hard_links_are_refused(tmp_path, whole):
             dale.Optimizer(BOUNDS, method=Uniform(), store=name)
         assert len(dale.open(name).history) == len(whole[1])  # reading is safe
     other.unlink()
-    draft = tmp_path / ".run.db.123.abcdef.new"  # left by a process that was killed after it had created the store
-    draft.hardlink_to(path)
     dale.Optimizer(BOUNDS, method=Uniform(), store=path).close()
-    assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
 
 
 def test_symbolic_links_are_followed(tmp_path, whole):

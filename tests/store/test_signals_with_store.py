@@ -203,6 +203,8 @@ def test_ctrl_c_anywhere_in_ask_and_tell_keeps_memory_and_file_equal(tmp_path):
         for k in itertools.count(1):
             trial = optimizer.ask()
             cut = interrupted_at(k, optimizer.ask), interrupted_at(k, lambda t=trial: optimizer.tell(t, 0.5))
+            with optimizer.transaction():
+                pass  # which reads what was written before the signal
             for pending in optimizer.history[trial.id :]:
                 optimizer.tell(pending, 0.5)
             if not any(cut):

@@ -24,6 +24,7 @@ from dale.history.stopping import Status
 COMMANDS = {
     "run": ("dale.cli.run", "minimise the output of a program"),
     "show": ("dale.cli.show", "print the content of a store"),
+    "export": ("dale.cli.export", "copy a store, or write it as CSV or JSON"),
     "demo": ("dale.cli.demo", "solve two example problems, print the results and write plots"),
 }
 ENTRY_POINTS = "dale.commands"  # commands of other packages

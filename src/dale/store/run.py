@@ -21,7 +21,7 @@ from dale.space.table import safe_cell
 from dale.store.events import Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
 from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json
-from dale.store.store import read
+from dale.store.sqlite import copy, read
 
 CSV_COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")
 
@@ -160,6 +160,10 @@ class Run:
         data = {"problem": self.problem, "trials": trials, "events": events}
         text = json.dumps(data, ensure_ascii=True, allow_nan=False, indent=1)
         self._target(path).write_text(text + "\n", encoding="utf-8")
+
+    def to_db(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, as it is now, to a new file; also while processes use it. The copy can be resumed."""
+        copy(self.path, resolve_path(self._target(path)))
 
     def _row(self, trial: Trial, times: Mapping[str, Any], k: int) -> Iterator[str]:
         params = trial.params

@@ -9,7 +9,9 @@ not detect.
 
 The database uses a write-ahead log with full synchronisation: a committed event is on disk. The log is copied into the
 file after every commit, so the file alone is complete when a process is killed. SQLite would silently truncate a
-damaged log; nothing depends on one. This takes a few milliseconds per event, which is little beside an evaluation.
+damaged log; nothing depends on one. A connection is open only while dale holds its own lock on the store
+(``locks.py``), and closed again: between two events there is the file alone. This takes a few milliseconds per event,
+which is little beside an evaluation.
 
 Rules for changes: a new version may add keys to the problem and to the content of events, because readers ignore keys
 that they do not know. A new key is written only if it differs from its default, so that an older store still holds the
@@ -19,19 +21,20 @@ same problem. Any other change needs a new format number, and the reader must ke
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
-import secrets
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import RLock
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 from dale.errors import StoreError
 from dale.store.codec import dump_json
 from dale.store.events import Event, EventKind
+from dale.store.locks import LOCK_TIMEOUT, access_lock, write_lock
 
 APPLICATION_ID = int.from_bytes(b"dale", "big")
 FORMAT = 2
@@ -53,10 +56,12 @@ TABLES = {
     checksum INTEGER NOT NULL
 )""",
 }
-DRAFT_NAME = ".{}.{}.new"  # name of a store until it is complete
 COLUMNS = "number, session, kind, trial, time, content, checksum"
 NOT_CHANGED = "The file was not changed"
 BACKUP_HINT = "first copy it together with the files beside it; then restore a backup, or start a new run"
+
+
+Mode = Literal["ro", "rw", "rwc", "ro&immutable=1"]
 
 
 class Position(NamedTuple):
@@ -66,59 +71,76 @@ class Position(NamedTuple):
     checksum: int
 
 
-def connect(path: Path, mode: Literal["ro", "rw", "rwc", "ro&immutable=1"]) -> sqlite3.Connection:
-    """Connect without automatic transactions and without executing code from the file."""
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
-    )
-    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL", "fullfsync = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-    connection.execute("PRAGMA wal_autocheckpoint = 1")
-    return connection
+@contextlib.contextmanager
+def connection_to(path: Path, mode: Mode) -> Iterator[sqlite3.Connection]:
+    """A connection without automatic transactions, which executes no code from the file. Others must be locked out.
+
+    A fork waits until it is closed: SQLite in the child would take the locks of its parent for its own.
+    """
+    with _no_fork:
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT, isolation_level=None
+        )
+        with contextlib.closing(connection):
+            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL", "fullfsync = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("PRAGMA wal_autocheckpoint = 1")
+            yield connection
 
 
 def create(path: Path, problem: dict[str, Any]) -> None:
-    """Create a store atomically; do nothing if another process has created it first."""
-    log = Path(f"{path}-wal")
-    if log.exists() and not path.exists():  # in this order: another process may be creating the store right now
+    """Create a store; do nothing if another process has created it first."""
+    with translate_errors(path, "create"), write_lock(path):
+        if path.exists():
+            return
+        with _draft_of(path) as draft, connection_to(draft, "rwc") as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("BEGIN IMMEDIATE")
+            for table in TABLES.values():
+                connection.execute(table)
+            text = dump_json(problem)
+            connection.execute("INSERT INTO run VALUES (1, ?, 0, ?)", (text, crc32(text.encode())))
+            connection.execute("COMMIT")
+
+
+def copy(path: Path, target: Path) -> None:
+    """Copy a store as it is now, also while processes use it, with SQLite's backup function."""
+    with translate_errors(target, "create"), write_lock(target):
+        if target.exists():
+            raise StoreError(f"{target} exists; choose another path for the copy. {NOT_CHANGED}")
+        with _draft_of(target) as draft, connection_to(draft, "rwc") as connection, _opened(path) as source:
+            source.backup(connection)
+
+
+@contextlib.contextmanager
+def _draft_of(path: Path) -> Iterator[Path]:
+    """A file that gets its name when it is complete; with the write lock held, and if the name is not taken."""
+    draft, log = path.with_name(f".{path.name}.new"), log_of(path)
+    if log.exists():
         raise StoreError(
             f"{path} does not exist, but {log.name} does: it is the log of a store that was deleted or moved, and "
             f"would become part of a new one. Put {path.name} back to resume its run, or delete {log.name} too to "
             "start a new run"
         )
-    draft = path.with_name(DRAFT_NAME.format(path.name, f"{os.getpid()}.{secrets.token_hex(4)}"))
-    with translate_errors(path, "create"):
-        try:
-            connection = connect(draft, "rwc")
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-                connection.execute("BEGIN IMMEDIATE")
-                for table in TABLES.values():
-                    connection.execute(table)
-                text = dump_json(problem)
-                connection.execute("INSERT INTO run VALUES (1, ?, 0, ?)", (text, crc32(text.encode())))
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
-            _publish(draft, path)
-        finally:
-            for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
-                leftover.unlink(missing_ok=True)
-
-
-def _publish(draft: Path, path: Path) -> None:
-    """Give a complete draft its final name, unless the name is taken."""
+    _remove_draft(draft)  # of a process that was killed here
     try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
-    except OSError:  # the file system does not support hard links
-        if not path.exists():
-            draft.rename(path)
+        yield draft
+        draft.rename(path)
+        _sync_directory(path.parent)
+    finally:
+        _remove_draft(draft)
+
+
+def _remove_draft(draft: Path) -> None:
+    for file in (draft, log_of(draft), Path(f"{draft}-shm")):
+        file.unlink(missing_ok=True)
+
+
+def _sync_directory(path: Path) -> None:
     if hasattr(os, "O_DIRECTORY"):
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)
         finally:
@@ -126,16 +148,7 @@ def _publish(draft: Path, path: Path) -> None:
 
 
 def check_hard_links(path: Path) -> None:
-    """Refuse a file with several names: SQLite keeps a log per name, and writes through one would damage the others.
-
-    A draft that a killed process has left behind does not count; it is deleted.
-    """
-    if path.stat().st_nlink < 2:
-        return
-    for draft in path.parent.glob(DRAFT_NAME.format(glob.escape(path.name), "*")):
-        with contextlib.suppress(FileNotFoundError):
-            if draft.samefile(path):
-                draft.unlink()
+    """Refuse a file with several names: SQLite keeps a log per name, and writes through one would damage the others."""
     names = path.stat().st_nlink
     if names > 1:
         raise StoreError(
@@ -144,7 +157,42 @@ def check_hard_links(path: Path) -> None:
         )
 
 
-def read_verified(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], list[Event], Position]:
+def read(path: Path) -> tuple[dict[str, Any], list[Event], Position]:
+    """Read and verify a store: its problem, all events and the position after them.
+
+    In a directory where no lock file can be created, others may write meanwhile: then it is read again.
+    """
+    while True:
+        before = _state(path)
+        try:
+            with _opened(path) as connection:
+                return _read_verified(connection, path)
+        except StoreError:
+            if _state(path) == before:
+                raise
+
+
+def _state(path: Path) -> list[Any]:
+    """Changes whenever the files of a store do."""
+    files = [file for file in (path, log_of(path)) if file.exists()]
+    return [(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection for reading, which writes nothing. Without a log, SQLite need not create files beside the store."""
+    with contextlib.ExitStack() as stack, translate_errors(path, "read"):
+        with contextlib.suppress(OSError):  # a directory that this process may not write to
+            stack.enter_context(access_lock(path))
+        yield stack.enter_context(connection_to(path, "ro" if log_of(path).exists() else "ro&immutable=1"))
+
+
+def log_of(path: Path) -> Path:
+    """SQLite's write-ahead log of a database."""
+    return Path(f"{path}-wal")
+
+
+def _read_verified(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], list[Event], Position]:
     """Read the problem, all events and the position after them; raise an error if anything was damaged."""
     connection.execute("BEGIN")
     try:
@@ -195,20 +243,42 @@ def events_after(connection: sqlite3.Connection, position: Position, path: Path)
     return events, Position(number, checksum)
 
 
-def append(connection: sqlite3.Connection, event: Event, position: Position) -> Position:
-    """Append an event after a position; returns the position after it, to be passed to ``commit``."""
-    row = (event.number, event.session, str(event.kind), event.trial, event.time, dump_json(event.content))
-    checksum = row_checksum(row, position.checksum)
-    connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum))
-    return Position(event.number, checksum)
+def read_after(path: Path, position: Position) -> tuple[list[Event], Position]:
+    """Read the events after a position; with the write lock held."""
+    with _opened(path) as connection:
+        return events_after(connection, position, path)
 
 
-def commit(connection: sqlite3.Connection, position: Position) -> None:
-    """Commit a transaction, with the new number of events if any were appended."""
-    connection.execute(
-        "UPDATE run SET events = :number, checksum = :checksum WHERE events <> :number", position._asdict()
-    )
-    connection.execute("COMMIT")
+def write(path: Path, events: Sequence[Event], position: Position) -> Position:
+    """Append events after a position, all of them or none; returns the position after them."""
+    with translate_errors(path, "write to"), access_lock(path), connection_to(path, "rw") as connection:
+        _begin(connection)
+        number, checksum = position
+        for event in events:
+            row = (event.number, event.session, str(event.kind), event.trial, event.time, dump_json(event.content))
+            number, checksum = event.number, row_checksum(row, checksum)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum))
+        changed = connection.execute(
+            "UPDATE run SET events = ?, checksum = ? WHERE events = ? AND checksum = ?", (number, checksum, *position)
+        )
+        if changed.rowcount != 1:
+            raise StoreError(f"{path} was changed by a process that did not wait for its lock. {NOT_CHANGED}")
+        connection.execute("COMMIT")
+        return Position(number, checksum)
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Acquire the write lock of SQLite; wait while a program other than dale holds it."""
+    deadline = time.monotonic() + LOCK_TIMEOUT
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        else:
+            return
 
 
 def row_checksum(row: tuple[Any, ...], previous: int) -> int:
@@ -259,3 +329,8 @@ def _explained(path: Path, action: str, error: Exception, code: int) -> StoreErr
     if code == sqlite3.SQLITE_BUSY:
         return StoreError(f"could not {action} {path}: another process holds its lock ({error}); try again later")
     return _damaged(path, str(error))
+
+
+_no_fork = RLock()  # held while a connection is open
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_no_fork.acquire, after_in_parent=_no_fork.release, after_in_child=_no_fork.release)
