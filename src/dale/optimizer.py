@@ -27,7 +27,7 @@ from dale.history.result import Result
 from dale.history.seeding import RandomStreams, check_seed
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
-from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial
+from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial, kept_error
 from dale.methods.base import Method, Proposal, check_method, check_proposal, require_constraints
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
@@ -234,7 +234,7 @@ class Optimizer:
 
         Args:
             trial: A trial that ``ask`` returned, or its id.
-            error: What went wrong.
+            error: What went wrong; of a very long text, head and tail are kept.
             retry: A transient failure, which says nothing about the point: nothing is avoided, and the next ``ask``
                 returns a new trial at the same point. A trial is retried once; the new one may fail in turn.
         """
@@ -246,7 +246,7 @@ class Optimizer:
                 raise TrialError(
                     f"trial {known.id} already has the value {known.value!r} and cannot fail; nothing was changed"
                 )
-            return self._replace(known, state=TrialState.FAILED, error=str(error), retry=bool(retry))
+            return self._replace(known, state=TrialState.FAILED, error=kept_error(str(error)), retry=bool(retry))
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the arguments are those of ``tell``."""

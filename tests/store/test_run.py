@@ -94,6 +94,34 @@ def test_text_that_is_not_utf8_is_escaped(tmp_path):
     assert json.loads((tmp_path / "run.json").read_text())["trials"][0]["error"] == "no such file: caf\udce9.dat"
 
 
+def test_a_long_error_is_kept_without_its_middle(tmp_path):
+    """A program that prints its memory must not make the store as large; what a run keeps, it keeps everywhere."""
+    text = "head " + "x" * 10**6 + " tail"
+    with dale.Optimizer([(0, 1)], seed=0, store=tmp_path / "run.db") as optimizer:
+        told = optimizer.fail(optimizer.ask(), text).error
+    head, note, tail = told.split("\n")
+    assert head.startswith("head x")
+    assert tail.endswith("x tail")
+    assert note == f"... {len(text) - len(head) - len(tail)} characters were left out ..."
+    assert len(head) == len(tail) == 8000
+    assert dale.open(tmp_path / "run.db").history[0].error == told
+    assert (tmp_path / "run.db").stat().st_size < 100_000
+    short = "x" * 16_000
+    optimizer = dale.Optimizer([(0, 1)], seed=0)
+    assert optimizer.fail(optimizer.ask(), short).error == short
+
+
+def test_a_csv_file_with_long_cells_can_be_read_back(tmp_path):
+    """Python's csv module refuses cells above 131,072 characters; its limit is the same afterwards."""
+    option, before = "x" * 200_000, csv.field_size_limit()
+    space = dale.Space(kind=dale.Choice([option, "b"]))
+    with dale.Optimizer(space, seed=0, store=tmp_path / "run.db") as optimizer:
+        optimizer.add({"kind": option}, 1.0)
+    dale.open(tmp_path / "run.db").to_csv(tmp_path / "run.csv")
+    assert dale.Optimizer(space).add_all(tmp_path / "run.csv")[0].params == {"kind": option}
+    assert csv.field_size_limit() == before
+
+
 def test_a_json_file_holds_the_whole_run(store, tmp_path):
     run = dale.open(store)
     run.to_json(tmp_path / "run.json")

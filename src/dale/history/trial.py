@@ -15,6 +15,8 @@ from dale.errors import TrialError
 from dale.history.reason import Reason, TrustRegionStep
 from dale.space.point import Params
 
+ERROR_HEAD, ERROR_TAIL = 8_000, 8_000  # characters of a long error that are kept
+
 
 class TrialState(StrEnum):
     """State of a trial.
@@ -73,6 +75,19 @@ class Trial:
     def feasible(self) -> bool:
         """Whether it has a value, satisfies all outcome constraints and is allowed by the input constraints."""
         return self.state is TrialState.COMPLETE and self.allowed and all(c <= 0 for c in self.constraints)
+
+
+def kept_error(text: str) -> str:
+    """An error as a run keeps it: a very long one without its middle. The cause is at the end, the context before it.
+
+    Examples:
+        >>> kept_error("it broke"), len(kept_error("x" * 10**6)) < 17_000
+        ('it broke', True)
+    """
+    left_out = len(text) - ERROR_HEAD - ERROR_TAIL
+    if left_out <= 0:
+        return text
+    return f"{text[:ERROR_HEAD]}\n... {left_out} characters were left out ...\n{text[-ERROR_TAIL:]}"
 
 
 def _violation(trial: Trial, scales: tuple[float, ...]) -> float:

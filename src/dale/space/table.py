@@ -7,9 +7,11 @@ import csv
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from dale.space.space import Space
 Row = Mapping[str, Any]
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # start of a cell that a spreadsheet evaluates, or that has been escaped
 _MISSING = object()
+_limit = Lock()
 
 
 def is_table(data: Any) -> bool:
@@ -99,7 +102,7 @@ def values_of(rows: Sequence[Row], column: str) -> list[float | None]:
 
 
 def _rows_of_file(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file, _cells_of_any_length():
         reader = csv.reader(file)
         names = [_unescape(name.strip()) for name in next(reader, [])]
         _check_names(names, str(path))
@@ -111,6 +114,17 @@ def _rows_of_file(path: Path) -> list[Row]:
                 f"{len(row)}. Nothing was recorded"
             )
     return [dict(zip(names, map(str.strip, row), strict=True)) for row in rows]
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Lift the limit of Python's csv module, 131,072 characters; it belongs to the whole process."""
+    with _limit:
+        before = csv.field_size_limit(2**31 - 1)  # the largest number that fits on every platform
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _rows_of_columns(names: list[Any], columns: list[Any]) -> list[Row]:
