@@ -1,3 +1,4 @@
+import copy
 import pickle
 import subprocess
 import sys
@@ -397,3 +398,18 @@ def test_several_threads_may_ask_and_tell_one_optimizer():
     assert [t.id for t in optimizer.history] == list(range(24))
     assert len({tuple(t.x) for t in optimizer.history}) == 24
     assert all(t.value == float(np.sum(t.x)) for t in optimizer.history)
+
+
+def test_a_copy_is_an_optimizer_of_its_own():
+    """It shares nothing that changes, and a transaction of the original is not its own."""
+    optimizer = dale.Optimizer([(0, 1)], seed=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+    with optimizer.transaction():
+        copied = copy.copy(optimizer)
+    assert copied.snapshot.cache is not optimizer.snapshot.cache
+    with pytest.raises(ZeroDivisionError), copied.transaction():
+        _ = [copied.add([x], 1 / (0.6 - x)) for x in (0.5, 0.6)]
+    assert len(copied.history) == len(optimizer.history) == 1
+    copied.tell(copied.ask(), 2.0)
+    assert len(optimizer.history) == 1
+    assert optimizer.ask().x == copied.history[1].x

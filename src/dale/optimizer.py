@@ -118,13 +118,13 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         if self._store is not None:
             raise TypeError(
-                "an Optimizer with a store cannot be copied or pickled; open the same store in a new Optimizer "
-                f"instead: store={self.store!r}"
+                f"a stored run cannot be copied or pickled; open it in a new Optimizer: store={self.store!r}"
             )
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_cache", "_snapshot", "_proposed")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=RLock())
+        self.__dict__.update(state, _lock=RLock(), _cache=Cache(), _proposed=None, _in_transaction=False)
+        self._snapshot = Snapshot(self._history, self._domain, self._cache)
 
     def __repr__(self) -> str:
         n, complete = len(self._history.trials), len(self._history.complete)

@@ -3,7 +3,9 @@
 import os
 import shutil
 import signal
+import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from store_runs import BOUNDS, Uniform, same_runs, start, valley
@@ -118,6 +120,86 @@ def test_a_forked_child_does_not_keep_the_session_of_its_parent(tmp_path):
             assert optimizer.ask().id == 0
     finally:
         os.kill(child, signal.SIGKILL)
+
+
+class TestCreation:
+    def test_a_store_without_hard_links_is_not_overwritten(self, tmp_path, monkeypatch):
+        """Another process creates the store at the worst moment, before this one gives it its name."""
+        path, others, rename = tmp_path / "run.db", [], Path.rename
+
+        def add(value):
+            with opened(path) as optimizer:
+                optimizer.add([0.5, 0.5], value)
+
+        def slow_rename(self, target):
+            if not others:
+                others.append(threading.Thread(target=add, args=(2.0,)))
+                others[0].start()
+                others[0].join(1.0)  # it may finish in this time if nothing makes it wait
+            return rename(self, target)
+
+        def no_links(self, target):
+            raise OSError("hard links are not supported")
+
+        monkeypatch.setattr(Path, "hardlink_to", no_links)
+        monkeypatch.setattr(Path, "rename", slow_rename)
+        add(1.0)
+        others[0].join()
+        assert sorted(trial.value for trial in dale.open(path).history) == [1.0, 2.0]
+        assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+    @pytest.mark.parametrize("call", ["Path.rename", "os.fsync", "sqlite3.connect"])
+    def test_a_kill_during_the_creation_leaves_nothing_behind(self, tmp_path, call):
+        """The next process removes what it finds, and creates the store."""
+        program = start("-c", KILLED.format(call=call), tmp_path / "run.db")
+        _, errors = program.communicate()
+        assert (program.returncode, errors) == (9, "")
+        with opened(tmp_path / "run.db") as optimizer:
+            optimizer.tell(optimizer.ask(), 1.0)
+        assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+
+KILLED = """
+import os, sqlite3, sys
+from pathlib import Path
+import dale
+from store_runs import BOUNDS, Uniform
+sqlite3_connect = sqlite3.connect
+def connect(*args, **kwargs):
+    sqlite3_connect(*args, **kwargs).execute("PRAGMA journal_mode = WAL").fetchall()
+    os._exit(9)
+Path.hardlink_to = lambda *args: (_ for _ in ()).throw(OSError("hard links are not supported"))
+{call} = connect if "{call}" == "sqlite3.connect" else lambda *args: os._exit(9)
+dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=sys.argv[1])
+"""
+
+
+def test_a_deleted_lock_file_is_created_again(tmp_path):
+    optimizer = opened(tmp_path / "run.db")
+    trial = optimizer.ask()
+    files = [file for file in tmp_path.iterdir() if file.name != "run.db"]
+    assert files
+    for file in files:
+        file.unlink()
+    assert optimizer.ask().id == 1
+    other = start("-c", ASK, tmp_path / "run.db")
+    assert other.communicate() == ("2\n", "")  # the trials of this process are its own
+    optimizer.tell(trial, 1.0)
+    optimizer.close()
+    assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "run.db")
+    program = start("-c", ASK, tmp_path / "run.db")
+    try:
+        _, errors = program.communicate(timeout=60)
+    finally:
+        program.kill()
+    assert "is a pipe, a socket or a device; expected the path of a regular file" in errors
+    with pytest.raises(dale.StoreError, match="is a pipe"):
+        dale.open(tmp_path / "run.db")
 
 
 class TestExport:

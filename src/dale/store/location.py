@@ -25,6 +25,8 @@ def resolve_path(path: Any) -> Path:
     resolved = Path(text).resolve()
     if resolved.is_dir():
         raise StoreError(f"{resolved} is a directory; expected the path of a file, which need not exist yet")
+    if resolved.exists() and not resolved.is_file():  # to open a pipe would wait for ever
+        raise StoreError(f"{resolved} is a pipe, a socket or a device; expected the path of a regular file")
     return resolved
 
 
