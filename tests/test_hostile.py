@@ -130,6 +130,14 @@ def test_values_of_any_scale(scale, seed):
         assert best < (1e-10 if dimension == 2 else 1e-6)
 
 
+@pytest.mark.parametrize("noise", ["auto", 0, 1.0, 1e307])
+def test_values_whose_difference_overflows(noise):
+    """Warnings are errors here."""
+    result = dale.minimize(lambda x: 1.7e308 * (2 * x[0] - 1), cube(2), budget=14, seed=0, noise=noise)
+    assert result.fun < -1e308
+    assert "best value" in str(result)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_variable_and_200_evaluations(seed):

@@ -39,6 +39,7 @@ from dale.optimizer import Optimizer
 from dale.space.point import format_point, short_repr
 from dale.space.space import as_space
 from dale.space.table import is_table, points_of, rows_of
+from dale.store.location import resolve_path
 
 
 def minimize(
@@ -124,6 +125,9 @@ def minimize(
     workers = make_evaluator(fun, space, n_parallel, executor, timeout, store)
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.to_dict() if isinstance(fun, Command) else None
+    is_begun = store is None or resolve_path(store).exists()
+    if not is_begun and (x0 is not None or y0 is not None):
+        _begin(Optimizer(space, **{**problem, "store": None}), x0, y0)  # an invalid point leaves no empty store behind
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.transaction():
             first = [] if optimizer.history else _begin(optimizer, x0, y0)

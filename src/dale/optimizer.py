@@ -33,7 +33,7 @@ from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
 from dale.space.point import Params, format_point
 from dale.space.space import Space, as_space
-from dale.store.events import EventKind, replay
+from dale.store.events import EventKind
 from dale.store.problem import problem_to_json
 from dale.store.store import Store, open_store
 
@@ -306,7 +306,7 @@ class Optimizer:
             yield
             return
         with self._store.transaction() as events:
-            self._history = replay(self._history, events, self.space)
+            self._history = self._store.replay(self._history, events)
             yield
 
     def _ask(self) -> Trial:

@@ -137,3 +137,10 @@ def test_errors(text, message, read, tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"space\.toml"):
         Space.from_toml(tmp_path / "space.toml")
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000 + "]" * 5000, ".".join(["x"] * 2000) + " = 1"])
+def test_deep_nesting_is_an_error(tmp_path, text):
+    (tmp_path / "space.toml").write_text(text)
+    with pytest.raises(dale.SpaceError, match=r"space\.toml (is nested too deeply|is not a valid TOML file)"):
+        dale.Space.from_toml(tmp_path / "space.toml")

@@ -235,10 +235,15 @@ class TestMinimize:
         dale.open(tmp_path / "run.db")
         assert [p.name for p in tmp_path.iterdir()] == ["run.db"]
 
-    def test_invalid_initial_points_leave_an_empty_store(self, tmp_path):
-        with pytest.raises(dale.SpaceError):
-            dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0], [9, 9]], store=tmp_path / "run.db")
-        assert dale.open(tmp_path / "run.db").history == ()
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"x0": [[0, 0], [9, 9]]}, {"y0": [1.0]}, {"x0": [[0, 0]], "y0": ["a"]}, {"x0": "missing.csv"}],
+        ids=str,
+    )
+    def test_invalid_initial_points_leave_no_store(self, tmp_path, wrong):
+        with pytest.raises((ValueError, TypeError, FileNotFoundError)):
+            dale.minimize(valley, BOUNDS, budget=3, store=tmp_path / "run.db", **wrong)
+        assert list(tmp_path.iterdir()) == []
         assert dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0]], store=tmp_path / "run.db").nfev == 3
 
 

@@ -73,7 +73,7 @@ def detect(X: Matrix, y: Vector) -> float:
 def _std(y: Vector) -> float:
     """Standard deviation of values of any magnitude."""
     scale = Standardize.of(y)
-    return scale.inverse_scale(1.0) if np.ptp(y) > 0 else 0.0
+    return scale.inverse_scale(1.0) if np.min(y) < np.max(y) else 0.0  # their difference may overflow
 
 
 def _steepest(X: Matrix, z: Vector) -> float:

@@ -42,8 +42,11 @@ def parameters_of(path: str | os.PathLike[str]) -> dict[str, Parameter | Conditi
     """The parameters that a file describes, by name, in its order."""
     try:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        repr(tables)  # as the messages below show them
     except ValueError as error:
         raise SpaceError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
+    except RecursionError:
+        raise SpaceError(f"{os.fspath(path)} is nested too deeply; expected a table for each parameter") from None
     return {name: _parameter(value, f"{os.fspath(path)}: parameter {name!r}") for name, value in tables.items()}
 
 

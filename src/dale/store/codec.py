@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+MAX_ARRAY_BYTES = 2**26  # of an array that is restored; those of options are small
 MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # part of some reprs; differs in every process
 
 
@@ -52,6 +53,15 @@ class OpaqueValue:
 def dump_json(data: Any) -> str:
     """Write JSON data as ASCII text; the same data always gives the same text."""
     return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def load_json(text: str) -> Any:
+    """Read JSON data; infinity and NaN, which ``dump_json`` does not write, are an error."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def to_json(value: Any) -> Any:
@@ -90,8 +100,15 @@ def from_json(data: Any, index: int = 0) -> Any:
     if "dict" in data:
         return {from_json(k): from_json(v) for k, v in data["dict"]}
     if "array" in data:
-        return np.array(from_json(data["array"]), dtype=data["dtype"])
+        return _array(from_json(data["array"]), np.dtype(data["dtype"]))
     return OpaqueValue(describe(data), index)
+
+
+def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """An array. Text has a fixed width, so that few characters of JSON may ask for any amount of memory."""
+    if dtype.kind not in "biufU" or np.size(np.array(values, dtype=object)) * dtype.itemsize > MAX_ARRAY_BYTES:
+        raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {dtype}")
+    return np.array(values, dtype=dtype)
 
 
 def is_lossless(data: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import frozen
+from dale.history.evaluation import check_evaluation
 from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.trial import Trial, TrialState
@@ -105,9 +106,10 @@ def _apply(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
         return None
     if event.kind in (EventKind.ASK, EventKind.ADD):
         return _new_trial(len(trials), content, space)
-    before = trials[event.trial]
+    before = trials[_earlier(event.trial, len(trials))]
     if event.kind is EventKind.FAIL:
-        return dataclasses.replace(before, state=TrialState.FAILED, error=content["error"], retry=content["retry"])
+        error, retry = _error(content["error"]), bool(content["retry"])
+        return dataclasses.replace(before, state=TrialState.FAILED, error=error, retry=retry)
     return dataclasses.replace(before, state=TrialState.COMPLETE, error=None, retry=False, **_outcome(content))
 
 
@@ -125,7 +127,7 @@ def params_from_json(data: Mapping[str, Any], unit_x: np.ndarray, space: Space) 
             continue
         parameter, value = space.parameters[name], data[name]
         if is_lossless(value):
-            values[name] = parameter.from_json(from_json(value))
+            values[name] = parameter.check(parameter.from_json(from_json(value)), name)
         else:
             decoded = space.decode(unit_x)
             values[name] = decoded[name] if isinstance(decoded, Mapping) else decoded[space.names.index(name)]
@@ -152,28 +154,52 @@ def reason_from_json(data: Mapping[str, Any]) -> Reason:
 
 
 def _known_fields(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a dataclass has; a newer version of dale may have stored more."""
-    return {f.name: _numbers(data[f.name]) for f in dataclasses.fields(kind) if f.name in data}
+    """The numbers that a dataclass has as fields; a newer version of dale may have stored more."""
+    return {
+        f.name: _numbers(data[f.name], str(f.type))
+        for f in dataclasses.fields(kind)
+        if f.name in data and f.name not in ("source", "step", "closed_regions")
+    }
 
 
 def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
     unit_x = frozen(content["unit_x"])
+    if unit_x.shape != (space.dimension,) or not np.all((unit_x >= 0) & (unit_x <= 1)):
+        raise ValueError(f"expected {space.dimension} coordinates between 0 and 1, got {unit_x}")
     params = params_from_json(content["params"], unit_x, space)
+    reason = reason_from_json(content["reason"])
+    centers = [region.center for region in (*reason.closed_regions, reason.step) if region is not None]
+    for earlier in (*centers, reason.retry_of):
+        _earlier(0 if earlier is None else earlier, max(number, 1))
+    state = TrialState(content.get("state", TrialState.PENDING))
     return Trial(
         number,
         params,
         space.as_array(params),
         unit_x,
-        reason_from_json(content["reason"]),
-        state=TrialState(content.get("state", TrialState.PENDING)),
-        error=content.get("error"),
-        allowed=content["allowed"],
-        **(_outcome(content) if "value" in content else {}),
+        reason,
+        state=state,
+        error=_error(content.get("error")),
+        allowed=bool(content["allowed"]),
+        **(_outcome(content) if state is TrialState.COMPLETE else {}),
     )
 
 
 def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {"value": content["value"], "noise": content["noise"], "constraints": tuple(content["constraints"])}
+    return vars(check_evaluation(content["value"], content["noise"], content["constraints"]))
+
+
+def _error(text: Any) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"expected the text of an error, got {text!r}")
+    return text
+
+
+def _earlier(trial: Any, n: int) -> int:
+    """The id of one of n earlier trials."""
+    if not isinstance(trial, int) or not 0 <= trial < n:
+        raise ValueError(f"expected the id of one of {n} trials, got {trial!r}")
+    return trial
 
 
 def _fields_to_json(value: Any) -> Any:
@@ -191,8 +217,11 @@ def _fields_to_json(value: Any) -> Any:
     return number if math.isfinite(number) else repr(number)
 
 
-def _numbers(data: Any) -> Any:
-    """Numbers from ``_fields_to_json``, lists as tuples; anything else as it is."""
-    if isinstance(data, list):
-        return tuple(map(_numbers, data))
-    return float(data) if isinstance(data, str) and data in ("inf", "-inf", "nan") else data
+def _numbers(data: Any, kind: str) -> Any:
+    """Numbers from ``_fields_to_json``, with the annotation of their field; several are a list there, a tuple here."""
+    if isinstance(data, list) and "tuple" in kind:
+        return tuple(_numbers(v, "tuple" if isinstance(v, list) else "float") for v in data)
+    if isinstance(data, bool) or (data is None and "None" in kind):
+        return data
+    number = float(data)  # or an error; text is infinity or NaN
+    return data if isinstance(data, int) else number

@@ -105,6 +105,8 @@ def space_from_json(data: Mapping[str, Any]) -> Space:
     """A space from JSON data; options that cannot be restored become an ``OpaqueValue``."""
     parameters = {name: _parameter_from_json(name, p) for name, p in data["parameters"].items()}
     if not data["named"]:
+        if data["conditions"]:
+            raise ValueError("expected no conditions in a space without names")
         return Space.from_pairs(list(parameters.values()))
     conditions = data["conditions"]
     written: dict[str, Any] = {

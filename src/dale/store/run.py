@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from dale._blas import one_blas_thread
 from dale.errors import StoreError
+from dale.history.evaluation import check_default_noise
 from dale.history.history import History
 from dale.history.result import Result
+from dale.history.seeding import check_seed
 from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
 from dale.space.domain import Domain
@@ -21,7 +23,7 @@ from dale.space.table import safe_cell
 from dale.store.events import Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
 from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json
-from dale.store.sqlite import copy, read
+from dale.store.sqlite import copy, read, translate_errors
 
 CSV_COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")
 
@@ -45,11 +47,19 @@ def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
     if not resolved.is_file():
         raise StoreError(f"{resolved} does not exist; expected the path that was passed as store=")
     problem, events, _ = read(resolved)
-    if space is not None:
-        found = list(differences(problem["space"], space_to_json(as_space(space)), ("space",)))
+    given = None if space is None else as_space(space)
+    with translate_errors(resolved, "read"):
+        found = [] if given is None else list(differences(problem["space"], space_to_json(given), ("space",)))
         if found:
             raise StoreError(f"{resolved} holds another problem: {'; '.join(found[:MAX_SHOWN])}; pass its own space")
-    return Run(resolved, problem, events, space_from_json(problem["space"]) if space is None else as_space(space))
+        return Run(resolved, problem, events, _stored_space(problem, resolved) if given is None else given)
+
+
+def _stored_space(problem: Mapping[str, Any], path: Path) -> Space:
+    try:
+        return space_from_json(problem["space"])
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}") from None
 
 
 class Run:
@@ -76,11 +86,12 @@ class Run:
     def __init__(self, path: Path, problem: Mapping[str, Any], events: Sequence[Event], space: Space) -> None:
         self.path = path
         self.problem = problem
+        dict(problem.get("objective", {}))  # or an error
         self.events = tuple(events)
         self.space = space
-        self.seed: int = problem["seed"]
-        self.noise: float | Literal["auto"] = problem["noise"]
-        noise = None if isinstance(self.noise, str) else self.noise
+        self.seed: int = check_seed(problem["seed"])
+        noise = check_default_noise(problem["noise"])
+        self.noise: float | Literal["auto"] = "auto" if noise is None else noise
         history = replay(History.empty(space.dimension, noise), self.events, space)
         self.snapshot = Snapshot(history, Domain(space))
 
@@ -186,8 +197,8 @@ class Run:
                 continue
             if event.kind in (EventKind.ASK, EventKind.ADD):
                 times.append({"asked": event.time, "ended": None})
-            worker = workers[event.session]
-            times[event.trial] |= {"host": worker["host"], "pid": worker["pid"]}
+            worker = workers.get(event.session, {})
+            times[event.trial] |= {"host": worker.get("host"), "pid": worker.get("pid")}
             if event.kind in (EventKind.ADD, EventKind.TELL, EventKind.FAIL):
                 times[event.trial]["ended"] = event.time
         return times

@@ -21,18 +21,18 @@ same problem. Any other change needs a new format number, and the reader must ke
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 from dale.errors import StoreError
-from dale.store.codec import dump_json
+from dale.store.codec import dump_json, load_json
 from dale.store.events import Event, EventKind
 from dale.store.locks import LOCK_TIMEOUT, access_lock, write_lock
 
@@ -57,6 +57,7 @@ TABLES = {
 )""",
 }
 COLUMNS = "number, session, kind, trial, time, content, checksum"
+CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 NOT_CHANGED = "The file was not changed"
 BACKUP_HINT = "first copy it together with the files beside it; then restore a backup, or start a new run"
 
@@ -204,7 +205,7 @@ def _read_verified(connection: sqlite3.Connection, path: Path) -> tuple[dict[str
         if len(problems) != 1:
             raise _damaged(path, f"expected one problem, got {len(problems)}")
         events, position = events_after(connection, Position(0, crc32(problems[0].encode())), path)
-        return _parse(problems[0], path), events, position
+        return load_json(problems[0]), events, position
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -235,8 +236,8 @@ def events_after(connection: sqlite3.Connection, position: Position, path: Path)
         checksum = row_checksum(row[:-1], checksum)
         if row[0] != number or row[-1] != checksum:
             raise _damaged(path, f"event {number} is missing or its checksum is wrong")
-        content = _parse(row[5], path)
-        events.append(Event(row[0], row[1], EventKind(row[2]), row[3], row[4], content))
+        datetime.fromisoformat(row[4])  # or an error
+        events.append(Event(row[0], row[1], EventKind(row[2]), row[3], row[4], dict(load_json(row[5]))))
     count = connection.execute("SELECT events, checksum FROM run").fetchall()
     if count != [(number, checksum)]:
         raise _damaged(path, f"expected {count[0][0] if count else 'no'} events, got {number}")
@@ -286,20 +287,13 @@ def row_checksum(row: tuple[Any, ...], previous: int) -> int:
     return crc32("|".join(map(str, row)).encode(), previous)
 
 
-def _parse(text: str, path: Path) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise _damaged(path, str(error)) from None
-
-
 def _damaged(path: Path, fault: str) -> StoreError:
     return StoreError(f"{path} is damaged: {fault}. {NOT_CHANGED}; {BACKUP_HINT}")
 
 
 @contextlib.contextmanager
 def translate_errors(path: Path, action: str) -> Iterator[None]:
-    """Turn errors of SQLite and the operating system into a ``StoreError`` with the path and a remedy."""
+    """Turn errors of SQLite, the operating system and the content into a ``StoreError`` with path and remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -307,8 +301,8 @@ def translate_errors(path: Path, action: str) -> Iterator[None]:
         raise _explained(path, action, error, code) from error
     except OSError as error:
         raise _explained(path, action, error, sqlite3.SQLITE_CANTOPEN) from error
-    except ValueError as error:  # invalid UTF-8, or an unknown kind of event
-        raise _damaged(path, str(error)) from error
+    except CONTENT_ERRORS as error:
+        raise _damaged(path, f"its content is not that of a run ({type(error).__name__}: {error})") from error
 
 
 def _explained(path: Path, action: str, error: Exception, code: int) -> StoreError:

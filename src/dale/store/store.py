@@ -24,11 +24,12 @@ import numpy as np
 import scipy
 
 from dale.errors import StoreError, StoreWarning
+from dale.history.history import History
 from dale.history.seeding import check_seed
 from dale.history.trial import Trial
 from dale.space.space import Space
 from dale.store.codec import dump_json
-from dale.store.events import Event, EventKind, event_content
+from dale.store.events import Event, EventKind, event_content, replay
 from dale.store.location import network_file_system, resolve_path
 from dale.store.locks import file_id, is_alive, remove_dead_sessions, session_lock, write_lock
 from dale.store.problem import MAX_SHOWN, differences
@@ -84,6 +85,7 @@ class Store:
         self._owners: dict[int, int] = {}  # pending trial: the session that evaluates it
         self._unread: Sequence[Event] = events
         self._unsaved: list[Event] = []
+        self._is_recorded = False  # whether the file says that this session has begun
         for event in events:
             self._track_owner(event)
         with translate_errors(path, "open"):
@@ -108,11 +110,19 @@ class Store:
                 self._check_files()
             self.writing = True
             new_events, self._unread = [*self._unread, *self._read_new_events()], ()
+            if not self._is_recorded:
+                self._append(EventKind.OPEN, None, {**worker(), "versions": versions()})
             yield new_events
             self._save()
+            self._is_recorded = True
         finally:
             self.writing = False
             self._write_lock.release()
+
+    def replay(self, history: History, events: Sequence[Event]) -> History:
+        """The history after some more events of the file."""
+        with translate_errors(self.path, "read"):
+            return replay(history, events, self._space)
 
     def position(self) -> ReadState:
         """How far the run has been read."""
@@ -174,7 +184,7 @@ class Store:
             self._owners.pop(event.trial, None)
 
     def _begin_session(self) -> None:
-        """Begin a session with the next free number, and append an event about it."""
+        """Begin a session with the next free number. The first transaction records it, if all events make sense."""
         self._unread = [*self._unread, *self._read_new_events()]
         remove_dead_sessions(self.path)
         session = 1 + max((event.session for event in self._unread), default=0)
@@ -182,9 +192,7 @@ class Store:
             self._session, self._session_lock = session, session_lock(self.path, session)
             if self._session_lock.try_acquire():
                 break
-            session += 1  # taken by a process whose store was deleted and created anew
-        self._append(EventKind.OPEN, None, {**worker(), "versions": versions()})
-        self._save()
+            session += 1  # of a process that has not recorded it yet, or whose store was deleted and created anew
 
     def _check_usable(self) -> None:
         if not self._end.alive:
@@ -236,13 +244,14 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
     if not resolved.exists():
         create(resolved, {**problem, "seed": check_seed(problem["seed"])})
     stored, events, position = read(resolved)
-    found = list(differences(stored, problem))
+    with translate_errors(resolved, "read"):
+        found, stored_seed = list(differences(stored, problem)), check_seed(stored["seed"])
     if found:
         raise StoreError(
             f"{resolved} holds another problem: {_join(found)}. {NOT_CHANGED}: to resume the run, use the settings "
             "and the version of dale that it was started with; to start a new run, use another path"
         )
-    return Store(resolved, stored["seed"], space, events, position)
+    return Store(resolved, stored_seed, space, events, position)
 
 
 def worker() -> dict[str, Any]:
