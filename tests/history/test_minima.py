@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_hess
+from scipy.spatial.distance import cdist
 
 import dale
+from dale.history import minima
 from dale.history.minima import minima_in_cube
 from dale.space.space import Space
 
@@ -267,3 +269,34 @@ def test_noise(level):
         np.testing.assert_allclose(minimum.x, 0.4, atol=10 * level)
         np.testing.assert_allclose(minimum.hessian, 2 * np.eye(2), atol=200 * level)
         assert not minimum.converged
+
+
+def test_the_work_grows_like_the_number_of_points(monkeypatch):
+    """Counted in distances: four times the points need about four times as many, not sixteen times."""
+    computed = []
+    distances = minima.cdist
+    monkeypatch.setattr(minima, "cdist", lambda a, b: computed.append(len(a) * len(b)) or distances(a, b))
+
+    def work(n):
+        computed.clear()
+        X = np.random.default_rng(0).random((n, 2))
+        optimizer = dale.Optimizer([(0, 1), (0, 1)], seed=0)
+        optimizer.add_all({"x0": X[:, 0], "x1": X[:, 1], "value": np.sum((X - 0.3) ** 2, axis=1)})
+        assert len(optimizer.result().local_minima) == 1
+        return sum(computed)
+
+    assert 0 < work(4000) < 8 * work(1000)
+
+
+def test_the_lowest_of_their_neighbours_are_those_of_all_distances():
+    """Against the naive definition, with ties: on a grid, and with replicates."""
+    rng = np.random.default_rng(0)
+    for k in range(60):
+        n, d, size = int(rng.integers(30, 150)), int(rng.integers(1, 5)), int(rng.integers(2, 20))
+        X = rng.random((n, d))
+        X = (X, np.round(4 * X) / 4, X[rng.integers(0, n // 4, n)])[k % 3]
+        y = np.round(rng.standard_normal(n), k % 4)
+        D = cdist(X, X)
+        neighbours = np.sort(D, axis=1)[:, size - 1 : size] >= D
+        naive = [i for i in range(n) if y[i] <= y[neighbours[i]].min()]
+        assert minima._lowest_of_their_neighbours(X, y, size) == sorted(naive, key=lambda i: y[i])

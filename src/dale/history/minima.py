@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
@@ -39,7 +40,6 @@ MAX_RELATIVE_ERROR = 0.15  # leave-one-out error over the range of the values in
 MAX_RELATIVE_ERROR_NOISY = 0.1  # ... of a Taylor model, and of a quadratic where values are noisy
 CONVERGED = 1e-9  # what is left to gain, over the range of the better three quarters: huge values say nothing
 MIN_RELATIVE_REDUCTION = 1e-14  # of the values' std: a region that leaves no more than this to gain has converged
-CHUNK_SIZE = 256  # observations processed together, to bound the memory
 EXTRA_POINTS = 2  # beyond the unknowns: with fewer, the leave-one-out error says nothing
 MIN_DIFFERENCE = 1e4  # from the lowest value, in rounding errors: nearer observations do not make a neighbourhood
 NEAR_RADII = 2.0  # a Taylor model sees observations up to this distance, in radii of the neighbourhood ...
@@ -172,14 +172,21 @@ def _are_the_same(a: CubeMinimum, b: CubeMinimum, noisy: bool) -> bool:
 
 
 def _lowest_of_their_neighbours(X: Matrix, y: Vector, size: int) -> list[int]:
-    """Rows of the observations with the lowest value among the ``size`` nearest, themselves included; lowest first."""
-    rows: list[int] = []
-    for begin in range(0, len(X), CHUNK_SIZE):
-        distances = cdist(X[begin : begin + CHUNK_SIZE], X)
-        farthest = np.partition(distances, size - 1, axis=1)[:, size - 1 : size]
-        lowest = np.min(np.where(distances <= farthest, y, np.inf), axis=1)
-        rows += (begin + np.flatnonzero(y[begin : begin + CHUNK_SIZE] <= lowest)).tolist()
-    return sorted(rows, key=lambda row: y[row])
+    """Rows of the observations with the lowest value among the ``size`` nearest, themselves included; lowest first.
+
+    All observations at the distance of the last neighbour count as neighbours.
+    """
+    tree = cKDTree(X)
+    distance, nearest = tree.query(X, k=size)
+    candidates = np.flatnonzero(y <= np.min(y[nearest], axis=1))
+    _, first, place = np.unique(X[candidates], axis=0, return_index=True, return_inverse=True)  # replicates share one
+    lowest = np.empty(len(first))
+    for i, row in enumerate(candidates[first].tolist()):
+        near = tree.query_ball_point(X[row], (1 + 1e-12) * distance[row, -1])
+        distances = cdist(X[row : row + 1], X[near])[0]
+        lowest[i] = np.min(y[near][distances <= np.partition(distances, size - 1)[size - 1]])
+    rows = candidates[y[candidates] <= lowest[place.ravel()]]
+    return sorted(rows.tolist(), key=lambda row: y[row])
 
 
 def _of_taylor(
