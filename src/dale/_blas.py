@@ -18,6 +18,7 @@ The scope of BLIS depends on its version, and Accelerate cannot be controlled. B
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,12 @@ class Libraries(NamedTuple):
 
     per_thread: tuple[Library, ...]
     per_process: tuple[Library, ...]
+
+
+def cpu_kind() -> str:
+    """The kind of CPU that the BLAS libraries compute for: another kind rounds differently, in the last digits."""
+    kinds = {str(getattr(library, "architecture", None) or "") for scope in libraries() for library in scope}
+    return ", ".join(sorted(kinds - {""})) or platform.machine()
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class StoreError(RuntimeError):
 
 
 class StoreWarning(UserWarning):
-    """A store on a network file system, where it may be damaged.
+    """A store on a network file system, where it may be damaged, or one of a run on another kind of CPU.
 
     Examples:
         >>> import dale, warnings

@@ -9,8 +9,9 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley
 
 import dale
+from dale._blas import cpu_kind
 from dale.history.trial import TrialState
-from dale.store import events, sqlite
+from dale.store import events, sqlite, store
 
 MIXED = dale.Space(
     rate=dale.Float(1e-4, 1.0, log=True),
@@ -245,6 +246,26 @@ class TestMinimize:
             dale.minimize(valley, BOUNDS, budget=3, store=tmp_path / "run.db", **wrong)
         assert list(tmp_path.iterdir()) == []
         assert dale.minimize(valley, BOUNDS, budget=3, x0=[[0, 0]], store=tmp_path / "run.db").nfev == 3
+
+
+def test_a_run_resumed_on_another_kind_of_cpu_says_so(tmp_path, monkeypatch, recwarn):
+    """The kind is that of the BLAS libraries, such as Haswell or SkylakeX; OPENBLAS_CORETYPE sets it."""
+
+    def opened():
+        return dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db")
+
+    with opened() as optimizer:
+        optimizer.tell(optimizer.ask(), 1.0)
+    (event,) = (event for event in dale.open(tmp_path / "run.db").events if event.kind == "open")
+    assert event.content["cpu"] == cpu_kind() != ""
+    opened().close()
+    assert len(recwarn) == 0
+    monkeypatch.setattr(store, "cpu_kind", lambda: "Another")
+    with pytest.warns(dale.StoreWarning, match=r"another kind of CPU \(.*, here Another\): .* in the last digits"):
+        opened().close()
+    recwarn.clear()
+    opened().close()  # on the same kind again
+    assert len(recwarn) == 0
 
 
 class TestAbandonedTrials:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from dale._blas import cpu_kind
 from dale.errors import StoreError, StoreWarning
 from dale.history.history import History
 from dale.history.seeding import check_seed
@@ -111,7 +112,7 @@ class Store:
             self.writing = True
             new_events, self._unread = [*self._unread, *self._read_new_events()], ()
             if not self._is_recorded:
-                self._append(EventKind.OPEN, None, {**worker(), "versions": versions()})
+                self._append(EventKind.OPEN, None, {**worker(), "versions": versions(), "cpu": cpu_kind()})
             yield new_events
             self._save()
             self._is_recorded = True
@@ -251,7 +252,19 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
             f"{resolved} holds another problem: {_join(found)}. {NOT_CHANGED}: to resume the run, use the settings "
             "and the version of dale that it was started with; to start a new run, use another path"
         )
+    _warn_of_another_cpu(resolved, events)
     return Store(resolved, stored_seed, space, events, position)
+
+
+def _warn_of_another_cpu(path: Path, events: Sequence[Event]) -> None:
+    kinds = [event.content["cpu"] for event in events if event.kind is EventKind.OPEN and "cpu" in event.content]
+    if kinds and kinds[-1] != cpu_kind():
+        warnings.warn(
+            f"{path} was last used on another kind of CPU ({kinds[-1]}, here {cpu_kind()}): from now on, proposals may "
+            "differ in the last digits from those of a run on that kind alone",
+            StoreWarning,
+            stacklevel=4,
+        )
 
 
 def worker() -> dict[str, Any]:
