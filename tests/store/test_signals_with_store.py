@@ -139,14 +139,14 @@ def test_a_second_ctrl_c_ends_at_once_and_loses_no_value(tmp_path):
 def test_ctrl_c_while_the_store_is_opened_returns_its_result(tmp_path, monkeypatch):
     before = dale.minimize(valley, BOUNDS, budget=4, seed=0, method=Uniform(), store=tmp_path / "run.db")
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process of a shell ignores it
-    replay = dale.optimizer.replay
+    replay = dale.store.store.replay
 
     def interrupted(*arguments):
         signal.raise_signal(signal.SIGINT)
         monkeypatch.undo()
         return replay(*arguments)
 
-    monkeypatch.setattr(dale.optimizer, "replay", interrupted)
+    monkeypatch.setattr(dale.store.store, "replay", interrupted)
     try:
         result = dale.minimize(valley, BOUNDS, budget=9, seed=0, method=Uniform(), store=tmp_path / "run.db")
     finally:
