@@ -168,46 +168,58 @@ def quadratic_fit(X, y):
     return beta[0], beta[1 : 1 + d], B
 
 
-def identify_regions(X, y, eps=1e-9, margin=0.05):
-    """Alg. 3: returns the regions, best first and disjoint, and for each refused (i, k) the reason."""
+def examine(X, y, i, k, eps, margin, margin_from):
+    """Alg. 3, lines 6-28, for the k nearest neighbours of X_i: the reason to refuse them or None, and the region."""
+    N_U = 1 + X.shape[1] + X.shape[1] * (X.shape[1] + 1) // 2
+    distance = np.linalg.norm(X - X[i], axis=1)
+    order = np.argsort(distance, kind="stable")
+    knn, others = order[:k], order[k:]  # line 6; ours: X_i is a neighbour of itself
+    center, radius = X[i], distance[knn[-1]]  # line 7; ours: the ball around X_i, closed
+    # Ours: fit in t = (x - center) / radius, which keeps more digits; refuse a fit that has no unique answer.
+    if radius == 0 or np.linalg.matrix_rank(monomials((X[knn] - center) / radius)) < N_U:
+        return "degenerate", None
+    b0, b1, B = quadratic_fit((X[knn] - center) / radius, y[knn])  # line 8
+    if np.linalg.eigvalsh(B).min() <= 0:  # line 9
+        return "not convex", None
+    t = -np.linalg.solve(B, b1)  # line 12; ours: with the half of eq. 17
+    minimiser = center + radius * t
+    minimum = b0 + b1 @ t / 2  # line 13; ours: likewise
+    if np.linalg.norm(minimiser - center) > radius:  # line 14
+        return "minimum outside the ball", None
+    if minimiser.min() < 0 or minimiser.max() > 1:  # ours: the ball may reach beyond the cube
+        return "minimum outside the box", None
+    if minimum > y.min():  # line 17
+        return "no improvement", None
+    if np.linalg.norm(X - minimiser, axis=1).min() < eps:  # lines 20-21
+        return "converged", None
+    if margin_from == "center":
+        tau = distance[others].min()  # line 24
+        in_ball = tau <= radius * (1 + 1e-14)  # ours: as far as the farthest member, in the ball and not in the fit
+    else:
+        tau, in_ball = max(0.0, distance[others].min() - radius), False
+    if tau < margin or in_ball:  # line 25
+        return "ignores neighbours", None
+    region = {"center": center, "radius": radius, "index": i, "k": k, "members": knn}
+    return None, region | {"minimiser": minimiser, "minimum": minimum, "hessian": B / radius**2}
+
+
+def identify_regions(X, y, eps=1e-9, margin=0.05, margin_from="center", continue_after=("ignores neighbours",)):
+    """Alg. 3: returns the regions, best first and disjoint, and for each refused (i, k) the reason.
+
+    Ours: after the reasons `continue_after` the next k is tried. The paper prints `break` everywhere.
+    """
     n, d = X.shape
     found, rejections = [], []  # ours: a list that grows on success only, in place of line 2 and its slots
     for i in range(n):  # line 3
         N_U = 1 + d + d * (d + 1) // 2  # line 4
         for k in range(N_U, min(2 * N_U, n - 1) + 1):  # line 5
-            distance = np.linalg.norm(X - X[i], axis=1)
-            order = np.argsort(distance, kind="stable")
-            knn, others = order[:k], order[k:]  # line 6; ours: X_i is a neighbour of itself
-            center, radius = X[i], distance[knn[-1]]  # line 7; ours: the ball around X_i, closed
-            # Ours: fit in t = (x - center) / radius, which keeps more digits; refuse a fit that has no unique answer.
-            if radius == 0 or np.linalg.matrix_rank(monomials((X[knn] - center) / radius)) < N_U:
-                rejections.append((i, k, "degenerate"))
+            reason, region = examine(X, y, i, k, eps, margin, margin_from)
+            if reason is None:
+                found.append(region)  # line 28
+                continue
+            rejections.append((i, k, reason))
+            if reason not in continue_after:
                 break
-            b0, b1, B = quadratic_fit((X[knn] - center) / radius, y[knn])  # line 8
-            if np.linalg.eigvalsh(B).min() <= 0:  # line 9
-                rejections.append((i, k, "not convex"))
-                break
-            t = -np.linalg.solve(B, b1)  # line 12; ours: with the half of eq. 17
-            minimiser = center + radius * t
-            minimum = b0 + b1 @ t / 2  # line 13; ours: likewise
-            if np.linalg.norm(minimiser - center) > radius:  # line 14
-                rejections.append((i, k, "minimum outside the ball"))
-                break
-            if minimiser.min() < 0 or minimiser.max() > 1:  # ours: the ball may reach beyond the cube
-                rejections.append((i, k, "minimum outside the box"))
-                break
-            if minimum > y.min():  # line 17
-                rejections.append((i, k, "no improvement"))
-                break
-            if np.linalg.norm(X - minimiser, axis=1).min() < eps:  # lines 20-21
-                rejections.append((i, k, "converged"))
-                break
-            tau = max(0.0, distance[others].min() - radius)  # line 24
-            if tau < margin:  # line 25
-                rejections.append((i, k, "ignores neighbours"))
-                break
-            region = {"center": center, "radius": radius, "index": i, "k": k, "members": knn}
-            found.append(region | {"minimiser": minimiser, "minimum": minimum, "hessian": B / radius**2})  # line 28
     kept = []  # line 31; ours: keep the best first rather than drop the worst first, which may drop too many
     for r in sorted(found, key=lambda r: round(r["minimum"], 9)):  # ours: of equals (to rounding) the first found
         if all(np.linalg.norm(r["center"] - s["center"]) > r["radius"] + s["radius"] for s in kept):
@@ -223,18 +235,22 @@ def propose(
     y,
     l_previous,
     candidates,
+    log_alpha_previous=None,
     log_acquisition=log_expected_improvement,
     threshold=1.5,
     min_correlation=0.2,
-    eps=1e-9,
-    margin=0.05,
     variance_divisor=100.0,
     jitter=1e-10,
+    **regions_as,
 ):
-    """The next point, searched for among candidates (m, d), of which some must lie outside all regions."""
+    """The next point, searched for among candidates (m, d), of which some must lie outside all regions.
+
+    log_alpha_previous is the log_alpha of the step before, in the unit of the present y. None: that of eq. 8, computed
+    on today's data at the old length-scale. regions_as: arguments of identify_regions.
+    """
     n, d = X.shape
     best = y.min()
-    regions, _ = identify_regions(X, y, eps, margin)
+    regions, _ = identify_regions(X, y, **regions_as)
     balls = [(r["center"], r["radius"]) for r in regions]
 
     # By eq. 18 the data and the candidates outside all balls do not depend on those inside.
@@ -254,15 +270,17 @@ def propose(
         mean, variance = posterior(K, k_star, np.ones(len(free)), y_out, c, jitter)
         return log_acquisition(mean, np.sqrt(s2 * variance), best)  # s2 scales K and k_star: it cancels in the mean
 
-    # Line 6, by Alg. 2; ours: both sides of the ratio on today's data, with one mean and variance, from the old l.
+    # Line 6, by Alg. 2; ours: what is computed today has one mean and variance, from the old l.
     c, s2 = estimate(l_previous)
     l_new = max(l_previous / 2, length_scale_floor(n, d, min_correlation))  # Alg. 2, lines 2-3
-    log_old, log_new = float(acquire(l_previous, c, s2).max()), float(acquire(l_new, c, s2).max())  # line 4
+    log_new = float(acquire(l_new, c, s2).max())  # line 4
+    log_old = float(acquire(l_previous, c, s2).max()) if log_alpha_previous is None else log_alpha_previous  # line 5
     l = alpha_ratio_step(log_old, log_new, l_previous, l_new, threshold)
     comparable = l_new < l_previous and max(log_old, log_new) > -math.inf
 
     # Line 7: the best point outside, then the minimum of each region, if its acquisition value is larger.
     c, s2 = estimate(l)
+    log_alpha = float(acquire(l, c, s2).max())  # alpha*_n, of the next step
     values = acquire(l, c, s2 / variance_divisor if regions else s2)
     point, source, value = free[values.argmax()], "global", float(values.max())
     for r in regions:
@@ -276,5 +294,6 @@ def propose(
         "l": l,
         "log_alpha_ratio": log_new - log_old if comparable else None,
         "cooled": l < l_previous,
+        "log_alpha": log_alpha,
         "acquisition": math.exp(value),
     }

@@ -178,7 +178,9 @@ class TestRegions:
             (X_LINE, -Y_LINE, {}, (2, 3, "not convex")),
             (X_LINE, Y_LINE - [1, 0, 0, 0, 0], {}, (2, 3, "no improvement")),
             (X_LINE, Y_LINE, {"eps": 0.05}, (2, 3, "converged")),
-            (X_LINE, Y_LINE, {"margin": 0.5}, (2, 3, "ignores neighbours")),
+            (X_LINE, Y_LINE, {"margin": 0.51}, (2, 3, "ignores neighbours")),
+            (X_LINE, Y_LINE, {"margin": 0.45, "margin_from": "surface"}, (2, 3, "ignores neighbours")),
+            (X_LINE, Y_LINE, {"margin": 0.0}, (2, 4, "ignores neighbours")),  # 0.0 and 1.0 are as far from 0.5
             (column(0, 0.1, 0.2, 1), (column(0, 0.1, 0.2, 1)[:, 0] + 0.05) ** 2, {}, (0, 3, "minimum outside the box")),
             (column(0.5, 0.5, 0.5, 1), np.zeros(4), {}, (0, 3, "degenerate")),
             (np.repeat(np.linspace(0, 1, 8)[:, None], 2, axis=1), np.arange(8.0), {}, (0, 6, "degenerate")),
@@ -187,13 +189,38 @@ class TestRegions:
     def test_rejections(self, X, y, options, rejection):
         assert rejection in ref.identify_regions(X, y, **options)[1]
 
+    def test_margin(self):
+        """Around 0.5 three points lie within 0.1: the next are 0.5 from the center and 0.4 from the ball."""
+
+        def tried(**options):
+            kept, rejections = ref.identify_regions(X_LINE, Y_LINE, **options)
+            found = [(r["index"], r["k"], "region") for r in kept]
+            return {k: outcome for i, k, outcome in found + rejections if i == 2}
+
+        ignored = "ignores neighbours"
+        assert tried(margin=0.49)[3] != ignored
+        assert tried(margin=0.51) == {3: ignored, 4: ignored}
+        assert tried(margin=0.51, continue_after=()) == {3: ignored}
+        assert tried(margin=0.39, margin_from="surface")[3] != ignored
+        assert tried(margin=0.41, margin_from="surface") == {3: ignored, 4: ignored}
+
+    def test_continue_everywhere(self):
+        """From 0.0 three points have their minimum outside the ball, and four do not."""
+        everything = ("minimum outside the ball", "ignores neighbours")
+        _, printed = ref.identify_regions(X_LINE, Y_LINE, continue_after=())
+        (region,), _ = ref.identify_regions(X_LINE, Y_LINE, continue_after=everything)
+        assert (0, 3, "minimum outside the ball") in printed
+        assert (0, 4) not in [r[:2] for r in printed]
+        assert (region["index"], region["k"]) == (0, 4)  # of equal minima the first found
+
     def test_too_few_points(self):
         assert ref.identify_regions(X_LINE[:3], Y_LINE[:3]) == ([], [])
 
     def test_disjoint_minima_are_both_kept_best_first(self):
         X = column(0.10, 0.15, 0.20, 0.80, 0.85, 0.90)
         y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
-        kept, _ = ref.identify_regions(X, y, margin=0.1)  # at k = 4 each ball reaches the other three: no mixed fits
+        # At k = 4 each ball reaches the other three, which are within the margin of it: no mixed fits.
+        kept, _ = ref.identify_regions(X, y, margin=0.1, margin_from="surface", continue_after=())
         assert [r["minimiser"][0] for r in kept] == pytest.approx([0.84, 0.16])
         assert [r["minimum"] for r in kept] == pytest.approx([-0.0004, 0.0], abs=1e-9)
 
@@ -220,6 +247,30 @@ class TestPropose:
         improvement = ref.expected_improvement(mean, np.sqrt(variance), -1.0)
         assert proposal["point"] == pytest.approx(candidates[improvement.argmax()])
         assert proposal["acquisition"] == pytest.approx(improvement.max(), rel=1e-4)
+        assert proposal["log_alpha"] == pytest.approx(math.log(improvement.max()), rel=1e-4)  # no region is live
+
+    def test_the_stored_value_is_the_denominator(self):
+        X, y, candidates = column(0.0, 0.3, 1.0), np.array([1.0, -1.0, 0.0]), column(*np.linspace(0, 1, 101))
+        K = ref.k_se(X, X, 1.0)
+        c = ref.ml_mean(K, y)
+        s2 = ref.ml_variance(K, y, c)
+        k_star = s2 * ref.k_se(X, candidates, 0.5)
+        mean, variance = ref.posterior(s2 * ref.k_se(X, X, 0.5), k_star, s2 * np.ones(101), y, c)
+        log_new = math.log(ref.expected_improvement(mean, np.sqrt(variance), -1.0).max())
+        for log_previous in (log_new - math.log(1.5) - 0.01, log_new - math.log(1.5) + 0.01):
+            proposal = ref.propose(X, y, 1.0, candidates, log_previous)
+            assert proposal["log_alpha_ratio"] == pytest.approx(log_new - log_previous, abs=1e-4)
+            assert proposal["cooled"] == (log_new - log_previous > math.log(1.5))
+
+    def test_the_stored_value_is_undivided_and_outside_the_regions(self):
+        y = (Y_LINE - Y_LINE.mean()) / Y_LINE.std()
+        candidates, settings = column(*np.linspace(0, 1, 101)), {"margin": 0.35, "margin_from": "surface"}
+        whole = ref.propose(X_LINE, y, 0.3, candidates, variance_divisor=1.0, **settings)
+        divided = ref.propose(X_LINE, y, 0.3, candidates, variance_divisor=100.0, **settings)
+        assert whole["log_alpha"] == divided["log_alpha"]
+        few = ref.propose(X_LINE, y, 0.3, candidates[[5, 50, 52]], **settings)  # 0.05; and two inside the region
+        one = ref.propose(X_LINE, y, 0.3, candidates[[5]], **settings)
+        assert few["log_alpha"] == one["log_alpha"]
 
     def test_at_the_floor_there_is_no_candidate(self):
         proposal = ref.propose(X_LINE[:3], np.array([1.0, -1.0, 0.0]), 0.1, X_LINE)
@@ -227,7 +278,7 @@ class TestPropose:
 
     def test_dense_posterior_decouples(self):
         """Eq. 18 in one matrix gives what propose computes separately: outside points outside, a quadratic inside."""
-        (region,), _ = ref.identify_regions(X_LINE, Y_LINE, margin=0.35)
+        (region,), _ = ref.identify_regions(X_LINE, Y_LINE, margin=0.35, margin_from="surface", continue_after=())
         assert (region["index"], region["k"]) == (2, 3)
         balls = [(region["center"], region["radius"])]
         outside = [0, 4]

@@ -1,5 +1,6 @@
 """What the `paper` preset does where the paper is silent, contradicts itself or would break: one test for each."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -77,14 +78,17 @@ def with_region():
 
 def test_the_constants_are_those_of_section_four():
     method = dale.methods.paper()
-    assert method.length_scale == AlphaRatio(initial=1.0, threshold=1.5, min_correlation=0.2)
-    assert method.regions == RegionIdentification(tolerance=1e-9, margin=0.05)
+    assert method.length_scale == AlphaRatio(initial=1.0, threshold=1.5, min_correlation=0.2, denominator="stored")
+    assert method.regions == RegionIdentification(
+        tolerance=1e-9, margin=0.05, margin_from="center", continue_after=(CandidateStatus.IGNORES_NEIGHBOURS,)
+    )
     assert method.acquisition == LogExpectedImprovement()
     assert (method.n_initial, bayes.VARIANCE_DIVISOR) == (3, 100.0)
 
 
 class TestAlphaRatio:
     def test_both_sides_use_the_current_data_and_the_same_starting_points(self, monkeypatch):
+        """Eq. 8, and the first step of Alg. 2."""
         models, starts = [], []
         search, maximize = GlobalModelContext.search, bayes.maximize
 
@@ -106,6 +110,61 @@ class TestAlphaRatio:
             np.testing.assert_array_equal(model.points, X)
         assert len(starts) >= 2
         assert all(points is starts[0] for points in starts)
+
+    def test_the_denominator_is_that_of_the_previous_proposal(self):
+        """In units of the objective, so that the next standardisation does not change it."""
+        history = run("branin", 14).history
+        compared = 0
+        for n in range(4, 14):
+            optimizer = run("branin", n)
+            context, reason = context_of(optimizer), history[n].reason
+            previous = history[n - 1].reason
+            assert context.previous_log_acquisition == pytest.approx(previous.log_alpha - context.scale.log_scale)
+            old = context.posterior(previous.length_scale)
+            candidate = max(previous.length_scale / 2, length_scale_floor(n, 2))
+            if candidate >= previous.length_scale:
+                assert reason.log_alpha_ratio is None
+                continue
+            numerator = context.max_log_acquisition(context.posterior(candidate).with_prior(old.prior))
+            recorded = numerator + context.scale.log_scale - previous.log_alpha
+            assert reason.log_alpha_ratio == pytest.approx(recorded, abs=1e-6)
+            compared += 1
+        assert compared >= 5
+
+    def test_the_stored_value_is_undivided_and_outside_the_live_regions(self, with_region):
+        context = context_of(with_region)
+        reason = with_region.ask().reason
+        assert (reason.source, reason.n_regions) == (Source.LOCAL, 1)
+        undivided = context.search(context.posterior(reason.length_scale))
+        assert reason.log_alpha == pytest.approx(undivided.value + context.scale.log_scale)
+        assert not context.regions.inside(undivided.x[None, :])[0]
+        divided = context.search(bayes._shrunk(context.posterior(reason.length_scale)))
+        assert divided.value < undivided.value - 1
+
+    def test_before_the_values_vary_there_is_no_unit_to_store_it_in(self):
+        """A plateau, then a step: the run does not depend on the unit of the step."""
+
+        def points(height):
+            optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dale.methods.paper())
+            for _ in range(12):
+                trial = optimizer.ask()
+                optimizer.tell(trial, height * float(trial.unit_x[0] > 0.8))
+            return [t.reason.log_alpha for t in optimizer.history], [t.unit_x.tolist() for t in optimizer.history]
+
+        alphas, one = points(1.0)
+        assert any(v is None for v in alphas[3:])
+        assert any(v is not None for v in alphas[3:])
+        np.testing.assert_allclose(one, points(1e6)[1], atol=1e-6)
+
+    def test_other_methods_do_not_store_it(self):
+        """The default method computes both sides; a policy that needs the stored value says so."""
+        method = dale.methods.default()
+        stored = dataclasses.replace(method.global_model, length_scale=AlphaRatio(denominator="stored"))
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, method=dataclasses.replace(method, global_model=stored))
+        for _ in range(3):
+            optimizer.tell(trial := optimizer.ask(), float(bowl(trial.unit_x)))
+        with pytest.raises(TypeError, match=r"AlphaRatio\(denominator='stored'\) needs a method that stores"):
+            optimizer.ask()
 
     def test_estimated_separately_the_variance_of_a_large_length_scale_explodes(self):
         """Why both sides use one c_mu and sigma_f^2: those of the larger length-scale raise its acquisition value."""
@@ -138,16 +197,35 @@ class TestAlphaRatio:
 
 
 class TestRegions:
-    def test_the_margin_is_absolute_and_rejects_clusters(self):
-        """The same data at a twentieth of the size: exact quadratics, and no region."""
+    def test_a_margin_from_the_surface_rejects_clusters(self):
+        """The same data at a twentieth of the size: exact quadratics, and a region only with a margin from the center.
+
+        Seen from there, the corners of the square are close, too, and have to be in the fit.
+        """
+        surface = {"margin_from": "surface", "continue_after": ()}
         for size, found in ((1.0, True), (0.05, False)):
             X = 0.5 + size * (SQUARE - 0.5)
             y = bowl(SQUARE)
-            assert bool(identify_regions(X, y).live) is found
-            assert identify_regions(X, y, margin=0.0).live
+            assert bool(identify_regions(X, y, **surface).live) is found
+            assert identify_regions(X, y, margin=0.0, **surface).live
+            assert identify_regions(X, y).live
             if not found:
-                statuses = {c.status for c in identify_regions(X, y).candidates if c.index == 0}
+                statuses = {c.status for c in identify_regions(X, y, **surface).candidates if c.index == 0}
                 assert statuses == {CandidateStatus.IGNORES_NEIGHBOURS}
+                assert len(identify_regions(X, y).live[0].members) > len(cluster())
+
+    def test_every_observation_within_the_margin_of_the_center_is_in_the_fit(self):
+        """Whatever the data: also the converse of the status that line 26 has."""
+        n_regions = 0
+        for seed in range(40):
+            rng = np.random.default_rng(seed)
+            X = np.vstack([rng.random((12, 2)), 0.4 + 0.06 * rng.standard_normal((12, 2))])
+            for region in identify_regions(X, bowl(X) + 0.002 * rng.standard_normal(24)).live:
+                close = np.flatnonzero(np.linalg.norm(X - region.ball.center, axis=1) < 0.05)
+                assert set(close) <= set(region.members)
+                assert set(np.flatnonzero(region.ball.contains(X))) == set(region.members)
+                n_regions += 1
+        assert n_regions >= 10
 
     def test_a_ball_may_reach_beyond_the_box_if_its_minimum_does_not(self):
         X = np.vstack([cluster() - [0.42, 0.0], [[1.0, 0.0], [1.0, 1.0]]])
@@ -194,10 +272,22 @@ class TestGlobalModel:
         """Two regions may hold every observation between them."""
         X = np.array([0.10, 0.15, 0.20, 0.80, 0.85, 0.90])[:, None]
         y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
-        context = context_of(given(X, y, bayes.BayesianOptimization(AlphaRatio(), RegionIdentification(margin=0.1))))
+        regions = RegionIdentification(margin=0.1, margin_from="surface", continue_after=())
+        context = context_of(given(X, y, bayes.BayesianOptimization(AlphaRatio(), regions)))
         assert len(context.regions.live) == 2
         assert context.regions.inside(X).all()
         np.testing.assert_array_equal(context.posterior(0.5).points, X)
+
+    def test_a_maximum_on_the_surface_of_a_region_is_found(self, with_region):
+        """The acquisition function is largest inside, where the gradient leads and no point is allowed."""
+        context = context_of(with_region)
+        (region,) = context.regions.live
+        values = np.append(np.ones(4), context.best - 1)  # a model that expects the most in the middle of the region
+        posterior = GaussianProcess.fit(SquaredExponential(0.3), np.vstack([CORNERS, region.ball.center]), values)
+        found, A = context.search(posterior), np.random.default_rng(0).random((20_000, 2))
+        values, inside = LogExpectedImprovement()(posterior.predict(A), context.best), context.regions.inside(A)
+        assert np.max(values[inside]) > found.value > np.max(values[~inside]) - 1e-3
+        assert np.linalg.norm(found.x - region.ball.center) == pytest.approx(region.ball.radius, rel=1e-3)
 
     def test_the_variance_is_divided_in_the_comparison_with_regions_only(self, monkeypatch, with_region):
         searched = []
@@ -209,11 +299,13 @@ class TestGlobalModel:
 
         monkeypatch.setattr(GlobalModelContext, "search", spy)
         reason = with_region.ask().reason
-        compared, chosen = searched[:2], searched[2]  # Alg. 2 searches twice, line 7 of Alg. 1 once
+        # Alg. 2 searches for both sides of the first ratio and for alpha*, line 7 of Alg. 1 once.
+        compared, stored, chosen = searched[:2], searched[2], searched[3]
         assert compared[0].prior == compared[1].prior
         own = GaussianProcess.fit(chosen.kernel, chosen.points, chosen.values).prior
         assert chosen.prior.variance == pytest.approx(own.variance / 100)
         assert chosen.prior.mean == pytest.approx(own.mean)
+        assert stored.prior == own
         assert compared[1].prior.variance == GaussianProcess.fit(SquaredExponential(1.0), *_data(chosen)).prior.variance
         assert reason.n_regions == 1
 

@@ -7,6 +7,7 @@ import reference
 from dale.methods.region_identification import (
     Candidate,
     CandidateStatus,
+    MarginFrom,
     Region,
     RegionIdentification,
     Regions,
@@ -43,9 +44,13 @@ def smooth_data(rng, d):
     return X, (y - y.mean()) / y.std()
 
 
-def assert_equals_the_oracle(X, y, margin=0.05):
-    kept, refused = reference.identify_regions(X, y, margin=margin)
-    regions = identify_regions(X, y, margin=margin)
+SURFACE = {"margin_from": "surface", "continue_after": ()}  # as printed, with the distance to the ball
+ALWAYS = {"continue_after": tuple(CandidateStatus)}
+
+
+def assert_equals_the_oracle(X, y, margin=0.05, **reading):
+    kept, refused = reference.identify_regions(X, y, margin=margin, **reading)
+    regions = identify_regions(X, y, margin=margin, **reading)
     assert rejections(regions) == refused
     assert len(regions.live) == len(kept)
     for region, expected in zip(regions.live, kept, strict=True):
@@ -62,15 +67,27 @@ def assert_equals_the_oracle(X, y, margin=0.05):
 
 
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("margin", [0.0, 0.01, 0.05])
-def test_equals_the_oracle(d, margin):
+@pytest.mark.parametrize(
+    ("margin", "reading"),
+    [
+        (0.05, {}),
+        (0.2, {}),
+        (0.2, {"continue_after": ()}),
+        (0.2, ALWAYS),
+        (0.05, SURFACE),
+        (0.01, SURFACE),
+        (0.05, {"margin_from": "surface"}),
+    ],
+)
+def test_equals_the_oracle(d, margin, reading):
     counts, reasons = [], set()
     for seed in range(30):
-        count, seen = assert_equals_the_oracle(*smooth_data(np.random.default_rng([seed, d]), d), margin)
+        count, seen = assert_equals_the_oracle(*smooth_data(np.random.default_rng([seed, d]), d), margin, **reading)
         counts.append(count)
         reasons |= seen
     assert sum(count > 0 for count in counts) >= 5, counts  # the data do exercise it
     assert len(reasons) >= 5, reasons
+    assert "ignores neighbours" in reasons or (margin, reading) == (0.05, {})  # rare with a small margin
 
 
 @pytest.mark.parametrize("d", [1, 4])
@@ -85,13 +102,12 @@ class TestStatus:
     def verdict_of(self, index, k, X, y, **settings):
         tried = identify_regions(X, y, **settings).candidates
         (verdict,) = [c.status for c in tried if (c.index, c.k) == (index, k)]
-        assert (rejections(identify_regions(X, y, **settings))) == reference.identify_regions(
-            X, y, settings.get("tolerance", 1e-9), settings.get("margin", 0.05)
-        )[1]
+        named_as_there = {"eps" if name == "tolerance" else name: value for name, value in settings.items()}
+        assert rejections(identify_regions(X, y, **settings)) == reference.identify_regions(X, y, **named_as_there)[1]
         return verdict
 
     def test_region(self):
-        (region,) = identify_regions(X_LINE, Y_LINE, margin=0.35).live
+        (region,) = identify_regions(X_LINE, Y_LINE, margin=0.35, **SURFACE).live
         assert region.minimiser == pytest.approx([0.52])
         assert region.minimum == pytest.approx(0.0, abs=1e-12)
         assert region.fit.hessian[0, 0] == pytest.approx(2.0)
@@ -124,19 +140,43 @@ class TestStatus:
         assert self.verdict_of(2, 3, X_LINE, Y_LINE, tolerance=0.05) is CandidateStatus.CONVERGED
 
     def test_ignores_neighbours(self):
-        assert self.verdict_of(2, 3, X_LINE, Y_LINE, margin=0.5) is CandidateStatus.IGNORES_NEIGHBOURS
+        """0.0 and 1.0 are 0.5 from the center of the ball around 0.5 and 0.4 from its surface."""
+        ignored = CandidateStatus.IGNORES_NEIGHBOURS
+        assert self.verdict_of(2, 3, X_LINE, Y_LINE, margin=0.51) is ignored
+        assert self.verdict_of(2, 3, X_LINE, Y_LINE, margin=0.49) is not ignored
+        assert self.verdict_of(2, 3, X_LINE, Y_LINE, margin=0.41, margin_from="surface") is ignored
+        assert self.verdict_of(2, 3, X_LINE, Y_LINE, margin=0.39, margin_from="surface") is not ignored
+
+    def test_an_observation_in_the_ball_is_not_left_out(self):
+        """0.0 and 1.0 are as far from 0.5: a closed ball with one of them has both, so that the fit must too."""
+        ignored = CandidateStatus.IGNORES_NEIGHBOURS
+        assert self.verdict_of(2, 4, X_LINE, Y_LINE, margin=0.0) is ignored
+        X = column(*X_LINE[:4, 0], 0.99)
+        assert self.verdict_of(2, 4, X, (X[:, 0] - 0.52) ** 2, margin=0.0) is not ignored
 
     def test_overlaps(self):
         regions = identify_regions(X_LINE, Y_LINE)
         assert len(regions.live) == 1
         assert sum(c.status is CandidateStatus.OVERLAPS for c in regions.candidates) == 6
 
-    def test_the_first_failure_ends_the_neighbourhoods_of_a_point(self):
-        """`break`: around 0.5 three points make a region and four do not, so that five are not tried."""
-        X = column(*X_LINE[:, 0], 0.02)
-        tried = identify_regions(X, (X[:, 0] - 0.52) ** 2).candidates
-        assert sorted(c.k for c in tried if c.index == 2) == [3, 4]
-        assert Candidate(2, 4, CandidateStatus.IGNORES_NEIGHBOURS) in tried
+    def test_ignored_neighbours_are_followed_by_a_larger_neighbourhood(self):
+        """`continue` at line 26: around 0.5 three points ignore the fourth, 0.04 away, and four are a region."""
+        X = column(0.0, 0.48, 0.5, 0.51, 0.54, 1.0)
+        y = (X[:, 0] - 0.52) ** 2
+        tried = {c.k: c.status for c in identify_regions(X, y).candidates if c.index == 2}
+        assert tried[3] is CandidateStatus.IGNORES_NEIGHBOURS
+        assert tried[4] in (CandidateStatus.REGION, CandidateStatus.OVERLAPS)
+        for margin_from in MarginFrom:
+            printed = identify_regions(X, y, margin_from=margin_from, continue_after=()).candidates
+            assert [(c.k, c.status) for c in printed if c.index == 2] == [(3, CandidateStatus.IGNORES_NEIGHBOURS)]
+
+    def test_all_other_failures_end_the_neighbourhoods_of_a_point(self):
+        """`break`: from 0.0 the minimum of three points is outside their ball, that of four inside."""
+        for reading in ({}, SURFACE):
+            tried = identify_regions(X_LINE, Y_LINE, **reading).candidates
+            assert [(c.k, c.status) for c in tried if c.index == 0] == [(3, CandidateStatus.OUTSIDE_BALL)]
+        tried = identify_regions(X_LINE, Y_LINE, **ALWAYS).candidates
+        assert {c.k for c in tried if c.index == 0} == {3, 4}
 
 
 def test_a_chain_of_overlaps_keeps_its_ends(monkeypatch):
@@ -159,7 +199,7 @@ def test_equal_minima_go_to_the_first_found():
     """The same three points seen from each of them: one minimum up to rounding, and the lowest index has it."""
     X = column(0.45, 0.5, 0.55, 0.0, 1.0)
     for shift in np.linspace(-0.02, 0.02, 40):
-        regions = identify_regions(X, (X[:, 0] - 0.5 - shift) ** 2, margin=0.3)
+        regions = identify_regions(X, (X[:, 0] - 0.5 - shift) ** 2, margin=0.3, **SURFACE)
         assert [r.ball.center[0] for r in regions.live] == [0.45]
         assert regions.live[0].minimum == pytest.approx(0.0, abs=1e-9)
         assert [c[:2] for c in rejections(regions) if c[2] == "overlaps"] == [(1, 3), (2, 3)]
@@ -168,7 +208,7 @@ def test_equal_minima_go_to_the_first_found():
 def test_disjoint_minima_are_both_kept_best_first():
     X = column(0.10, 0.15, 0.20, 0.80, 0.85, 0.90)
     y = np.where(X[:, 0] < 0.5, 10 * (X[:, 0] - 0.16) ** 2, 10 * (X[:, 0] - 0.84) ** 2 - 0.0004)
-    regions = identify_regions(X, y, margin=0.1)
+    regions = identify_regions(X, y, margin=0.1, **SURFACE)
     assert [r.minimiser[0] for r in regions.live] == pytest.approx([0.84, 0.16])
 
 
@@ -206,3 +246,12 @@ def test_arguments_stay_as_they_were():
     identify_regions(X, y)
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(y, before[1])
+
+
+def test_settings_are_checked():
+    assert RegionIdentification(margin_from="surface").margin_from is MarginFrom.SURFACE
+    assert RegionIdentification(continue_after=["converged"]).continue_after == (CandidateStatus.CONVERGED,)
+    with pytest.raises(ValueError, match="'edge' is not a valid MarginFrom"):
+        RegionIdentification(margin_from="edge")
+    with pytest.raises(ValueError, match="'never' is not a valid CandidateStatus"):
+        RegionIdentification(continue_after=("never",))

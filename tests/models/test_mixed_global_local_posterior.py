@@ -6,9 +6,10 @@ import pytest
 import reference
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.mixed_global_local import MixedGlobalLocal
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
-from dale.models.quadratic_fit import n_unknowns
+from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 
 
 def random_regions(rng, d, most):
@@ -25,6 +26,11 @@ def in_ball(rng, ball, k):
     z = rng.normal(size=(k, d))
     z *= 0.999 * rng.random((k, 1)) ** (1 / d) / np.linalg.norm(z, axis=1, keepdims=True)
     return ball.center + ball.radius * z
+
+
+def fit(outside, balls, X, y, prior, **noise):
+    kernel = MixedGlobalLocal(outside, balls, prior.variance)
+    return MixedGlobalLocalPosterior.fit(kernel, X, y, mean=prior.mean, **noise)
 
 
 def dense(model, balls, X, y, prior, noise, A):
@@ -47,7 +53,7 @@ def test_equals_the_dense_posterior(seed):
     X = np.vstack([rng.random((8, d)), *(in_ball(rng, b, int(rng.integers(1, 2 * n_unknowns(d)))) for b in balls)])
     y = rng.normal(size=len(X))
     A = np.vstack([rng.random((15, d)), *(in_ball(rng, b, 4) for b in balls)])
-    model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.2), balls, X, y, prior, noise=noise)
+    model = fit(SquaredExponential(0.2), balls, X, y, prior, noise=noise)
     mean, std = model.predict(A)
     expected_mean, expected_variance = dense(model, balls, X, y, prior, noise, A)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-7, atol=1e-7)
@@ -60,16 +66,16 @@ def test_without_noise_regions_are_least_squares(seed):
     ball = Ellipsoid(np.full(2, 0.5), 0.2)
     X = np.vstack([in_ball(rng, ball, 9), [[0.0, 0.0], [0.9, 0.1], [0.05, 1.0]]])
     y, A = rng.normal(size=12), in_ball(rng, ball, 10)
-    model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5))
-    fit = np.linalg.lstsq(reference.monomials(X[:9] - 0.5), y[:9], rcond=None)[0]
-    np.testing.assert_allclose(model.predict(A).mean, reference.monomials(A - 0.5) @ fit, rtol=0, atol=1e-8)
+    model = fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5))
+    beta = np.linalg.lstsq(reference.monomials(X[:9] - 0.5), y[:9], rcond=None)[0]
+    np.testing.assert_allclose(model.predict(A).mean, reference.monomials(A - 0.5) @ beta, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(model.predict(A).std, 0.0)
 
 
 def test_without_regions_it_is_the_global_model():
     rng = np.random.default_rng(0)
     X, y, A = rng.random((9, 2)), rng.normal(size=9), rng.random((20, 2))
-    model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), (), X, y, Prior(0.2, 1.5))
+    model = fit(SquaredExponential(0.3), (), X, y, Prior(0.2, 1.5))
     expected = GaussianProcess.fit(SquaredExponential(0.3), X, y, Prior(0.2, 1.5)).predict(A)
     np.testing.assert_array_equal(model.predict(A), expected)
 
@@ -79,7 +85,7 @@ def test_all_observations_in_regions_leave_the_prior_outside():
     balls = (Ellipsoid(np.full(2, 0.2), 0.15), Ellipsoid(np.full(2, 0.8), 0.15))
     X = np.vstack([in_ball(rng, b, 8) for b in balls])
     y, A = rng.normal(size=16), np.vstack([[[0.5, 0.5], [0.0, 1.0]], in_ball(rng, balls[1], 3)])
-    model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), balls, X, y, Prior(0.2, 1.44))
+    model = fit(SquaredExponential(0.3), balls, X, y, Prior(0.2, 1.44))
     mean, std = model.predict(A)
     assert mean[:2].tolist() == [0.2, 0.2]
     assert std[:2].tolist() == [1.2, 1.2]
@@ -95,8 +101,16 @@ def test_observations_of_one_part_do_not_affect_another():
     altered = y.copy()
     altered[:8] += 5.0
     A = np.vstack([in_ball(rng, balls[1], 5), [[0.4, 0.6], [1.0, 0.0]]])
-    one, other = (
-        MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), balls, X, v, Prior(0.0, 1.0)).predict(A)
-        for v in (y, altered)
-    )
+    one, other = (fit(SquaredExponential(0.3), balls, X, v, Prior(0.0, 1.0)).predict(A) for v in (y, altered))
     np.testing.assert_array_equal(one, other)
+
+
+def test_a_quadratic_fit_is_a_region_without_noise():
+    """The paper's method puts the fits of Alg. 3 in the place of the local models."""
+    rng = np.random.default_rng(1)
+    ball = Ellipsoid(np.full(2, 0.5), 0.2)
+    X = np.vstack([in_ball(rng, ball, 9), [[0.0, 0.0], [0.9, 0.1], [0.05, 1.0]]])
+    y, A = rng.normal(size=12), np.vstack([in_ball(rng, ball, 10), rng.random((10, 2))])
+    model = fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5))
+    same = MixedGlobalLocalPosterior(model.outside, (QuadraticFit.to(X[:9], y[:9], ball),))
+    np.testing.assert_allclose(same.predict(A), model.predict(A), rtol=0, atol=1e-9)

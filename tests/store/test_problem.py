@@ -15,6 +15,7 @@ from store_runs import BOUNDS, Uniform, same, same_runs, valley
 import dale
 from dale.history.reason import ClosedRegion, Source, TrustRegionStep
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.region_identification import RegionIdentification
 from dale.store import location
 from dale.store.codec import OpaqueValue, dump_json, from_json, to_json
 from dale.store.events import reason_from_json, reason_to_json
@@ -146,8 +147,13 @@ class TestMethods:
         assert stored(dale.methods.default()) == {"name": "default", "revision": 1, "settings": {}}
         assert stored(changed) == {"name": "default", "revision": 1, "settings": settings}
         assert stored(dale.methods.imgpo()) == {"name": "imgpo", "revision": 1, "settings": {}}
-        settings = {"length_scale": {"type": "AlphaRatio"}, "regions": {"type": "RegionIdentification"}}
-        assert stored(dale.methods.paper()) == {"name": "bayesian_optimization", "revision": 1, "settings": settings}
+        length_scale = {"type": "AlphaRatio", "denominator": "stored"}
+        settings = {"length_scale": length_scale, "regions": {"type": "RegionIdentification"}}
+        assert stored(dale.methods.paper()) == {"name": "bayesian_optimization", "revision": 2, "settings": settings}
+        regions = RegionIdentification(margin_from="surface", continue_after=("converged",))
+        settings = stored(dataclasses.replace(dale.methods.paper(), regions=regions))["settings"]["regions"]
+        assert settings["margin_from"] == "surface"
+        assert settings["continue_after"] == {"tuple": ["converged"]}
 
     def test_a_new_setting_with_a_default_keeps_the_problem(self, tmp_path):
         @dataclasses.dataclass(frozen=True)
@@ -235,7 +241,7 @@ class TestValues:
         reason = dale.Reason(
             Source.LOCAL, np.float64(1 / 3), -math.inf, np.bool_(True), 1e-300, math.nan, 0.1, np.int64(2), 3,
             TrustRegionStep(np.int64(4), 0.1, 1.5, -0.0, 2, (1.0, 2 / 3)),
-            (ClosedRegion(1, 0.2, True), ClosedRegion(2, 0.3)), 7,
+            (ClosedRegion(1, 0.2, True), ClosedRegion(2, 0.3)), 7, -1e-3,
         )  # fmt: skip
         again = reason_from_json(reason_to_json(reason))
         assert dump_json(reason_to_json(again)) == dump_json(reason_to_json(reason))

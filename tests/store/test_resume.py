@@ -96,6 +96,28 @@ def test_the_shape_of_a_step_is_resumed(tmp_path, monkeypatch):
     assert [t.unit_x.tolist() for t in resumed("forgetful.db")] != [t.unit_x.tolist() for t in whole]
 
 
+def test_the_stored_alpha_is_resumed(tmp_path, monkeypatch):
+    """The paper's method compares with alpha* of its last proposal: without it, the next proposals are others."""
+    n, method = 24, dale.methods.paper()
+    whole = uninterrupted(n, valley, BOUNDS, method=method).history
+    assert sum(t.reason.log_alpha is not None for t in whole) >= 15  # not in the design, nor in a retry
+
+    def resumed(name):
+        for k in range(5, n + 1):
+            with dale.Optimizer(BOUNDS, seed=0, method=method, store=tmp_path / name) as optimizer:
+                step(optimizer, valley, k)
+        return optimizer.history
+
+    assert same_runs(resumed("run.db"), whole)
+    assert [t.reason.log_alpha for t in dale.open(tmp_path / "run.db").history] == [t.reason.log_alpha for t in whole]
+    read = events.reason_from_json
+    monkeypatch.setattr(events, "reason_from_json", lambda data: dataclasses.replace(read(data), log_alpha=None))
+    without = resumed(
+        "forgetful.db"
+    )  # a store that lacks it can still be resumed: it is computed, as at the first step
+    assert [t.unit_x.tolist() for t in without] != [t.unit_x.tolist() for t in whole]
+
+
 def test_resuming_reads_and_verifies_every_event_once(tmp_path, monkeypatch):
     with dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=tmp_path / "run.db") as optimizer:
         step(optimizer, valley, 20)

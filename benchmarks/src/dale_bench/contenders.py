@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from dale_bench import ablation
+from dale_bench import ablation, readings
 from dale_bench.contender import Contender
 from dale_bench.ours import OURS
 from dale_bench.peers import PEERS
@@ -13,7 +13,7 @@ CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS.values())}
 
 
 def contender(name: str) -> Contender:
-    """The contender with this name; variants of the ablation are included."""
+    """The contender with this name; variants of the ablation and readings of the paper are included."""
     found = _find(name)
     if found is None:
         close = get_close_matches(name, CONTENDERS, n=1)
@@ -35,4 +35,4 @@ def is_ours(name: str) -> bool:
 
 
 def _find(name: str) -> Contender | None:
-    return CONTENDERS.get(name) or ablation.contender_named(name)
+    return CONTENDERS.get(name) or ablation.contender_named(name) or readings.contender_named(name)

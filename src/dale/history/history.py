@@ -195,6 +195,8 @@ class History:
         trials: All of them, in the order of their ids, from 0 on.
         observations: Those with an outcome, as arrays.
         length_scale: Length-scale of the last proposal of a model; None before the first.
+        log_alpha: Logarithm of alpha*, the best acquisition value of that proposal, in units of the objective; None if
+            it was not stored.
         length_scale_since: Id of the first trial of the last unbroken sequence of proposals with this length-scale.
         default_noise: Standard deviation of the noise in values that came without one; NaN if unknown.
     """
@@ -202,6 +204,7 @@ class History:
     trials: tuple[Trial, ...]
     observations: Observations
     length_scale: float | None
+    log_alpha: float | None
     length_scale_since: int
     default_noise: float
     _columns: _Columns
@@ -210,7 +213,7 @@ class History:
     def empty(cls, dimension: int, noise: float | None = None) -> History:
         """Of a run that has not begun."""
         columns = _Columns.empty(dimension)
-        return cls((), columns.observations(), None, 0, math.nan if noise is None else noise, columns)
+        return cls((), columns.observations(), None, None, 0, math.nan if noise is None else noise, columns)
 
     @classmethod
     def of(cls, trials: Iterable[Trial], dimension: int, noise: float | None = None) -> History:
@@ -222,7 +225,7 @@ class History:
         changed = tuple(changed)
         if not changed:
             return self
-        trials, scale, since = list(self.trials), self.length_scale, self.length_scale_since
+        trials, scale, since, alpha = list(self.trials), self.length_scale, self.length_scale_since, self.log_alpha
         for trial in changed:
             if trial.id < len(trials):
                 trials[trial.id] = trial
@@ -230,12 +233,13 @@ class History:
             trials.append(trial)
             if trial.reason.length_scale is not None and trial.reason.length_scale != scale:
                 scale, since = trial.reason.length_scale, trial.id
+            alpha = alpha if trial.reason.log_alpha is None else trial.reason.log_alpha
         columns = self._columns.resized(len(trials), max(len(trial.constraints) for trial in changed))
         for trial in changed:
             columns.write(trial, self.default_noise)
         only_pending = all(t.state is TrialState.PENDING and self._is_pending(t.id) for t in changed)
         observations = self.observations if only_pending else columns.observations()
-        return History(tuple(trials), observations, scale, since, self.default_noise, columns)
+        return History(tuple(trials), observations, scale, alpha, since, self.default_noise, columns)
 
     def _is_pending(self, number: int) -> bool:
         """Whether a trial has no outcome so far."""

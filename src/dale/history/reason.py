@@ -85,6 +85,8 @@ class Reason:
         step: The step of a Taylor model.
         closed_regions: Regions that were closed before this proposal.
         retry_of: Id of the trial that is retried after a transient failure; all else is as it was chosen then.
+        log_alpha: Logarithm of the best expected improvement outside the regions, in units of the objective, at the
+            length-scale that was chosen: alpha*_{n-1} of the next decision to cool down, where Alg. 2 stores it.
 
     Examples:
         >>> import dale
@@ -104,6 +106,7 @@ class Reason:
     step: TrustRegionStep | None = None
     closed_regions: tuple[ClosedRegion, ...] = ()
     retry_of: int | None = None
+    log_alpha: float | None = None
 
     def replaced(self) -> Reason:
         """The reason of a space-filling point that replaces the proposed one, about which no model has a prediction.
@@ -117,11 +120,13 @@ class Reason:
     def retried(self, trial: int, length_scale: float | None) -> Reason:
         """The reason of a retry of a trial, as if that had never been proposed.
 
-        What the reason says of the run stays where it was said: the regions that it closed are closed, and the
-        length-scale is that of the last proposal, which may differ by now.
+        What the reason says of the run stays where it was said: the regions that it closed are closed, alpha* is that
+        of the last proposal, and so is the length-scale, which may differ by now.
         """
         source = Source.USER if self.source is Source.ADDED else self.source
-        return replace(self, source=source, retry_of=trial, closed_regions=(), length_scale=length_scale)
+        return replace(
+            self, source=source, retry_of=trial, closed_regions=(), length_scale=length_scale, log_alpha=None
+        )
 
     def __str__(self) -> str:
         retried = "" if self.retry_of is None else f"; retry of trial {self.retry_of} after a transient failure"

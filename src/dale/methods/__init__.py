@@ -11,7 +11,7 @@ from dale.methods.bayesian_optimization import BayesianOptimization
 from dale.methods.default.method import DefaultMethod
 from dale.methods.default.settings import GlobalSettings, SelectionSettings, TaylorSettings, TrustRegionSettings
 from dale.methods.imgpo import IMGPO
-from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.alpha_ratio import AlphaRatio, Denominator
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
 from dale.methods.length_scale.policy import LengthScalePolicy
 from dale.methods.region_identification import RegionIdentification
@@ -38,7 +38,10 @@ __all__ = [
 
 
 def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization:
-    """Wabersich & Toussaint as printed: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4.
+    """Wabersich & Toussaint: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4.
+
+    Where their text can be read in several ways, the one under which most of their statements hold
+    (``docs/paper.md``); the others are settings of ``AlphaRatio`` and ``RegionIdentification``.
 
     Examples:
         >>> import dale
@@ -46,7 +49,9 @@ def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization
         >>> result.x.round(6)
         array([0.3])
     """
-    return BayesianOptimization(length_scale=AlphaRatio(), regions=RegionIdentification(), kernel=kernel)
+    return BayesianOptimization(
+        length_scale=AlphaRatio(denominator=Denominator.STORED), regions=RegionIdentification(), kernel=kernel
+    )
 
 
 def default(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -94,7 +95,8 @@ class Method(Protocol):
 def changed_settings(settings: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults; those without a default always count.
 
-    A field that is a dataclass itself becomes a mapping of its ``type`` and its own changed settings.
+    A field that is a dataclass itself becomes a mapping of its ``type`` and its own changed settings, and a member of a
+    ``StrEnum`` its text.
     """
     values = {field: getattr(settings, field.name) for field in dataclasses.fields(settings)}
     return {field.name: _nested(value) for field, value in values.items() if value != _default(field)}
@@ -105,6 +107,10 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _nested(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return tuple(map(_nested, value))
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     return {"type": type(value).__name__, **changed_settings(value)}

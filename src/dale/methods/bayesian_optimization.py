@@ -43,6 +43,7 @@ from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
 from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
 from dale.models.kernels.base import KernelFactory, check_kernel
 from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.mixed_global_local import MixedGlobalLocalPosterior
 from dale.models.preprocessing import (
     MIN_DISTANCE,
     POINT_RESOLUTION,
@@ -56,6 +57,7 @@ from dale.optim.multistart import Box, Maximum, maximize, starting_points
 
 N_INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
+SURFACE_POINTS = 256  # on each region, where the acquisition function may be largest although its gradient leads inside
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class BayesianOptimization:
     n_initial: int = N_INITIAL
     kernel: KernelFactory = SquaredExponential
     name: ClassVar[str] = "bayesian_optimization"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     capabilities: ClassVar[Capabilities] = Capabilities()
 
     def changed_settings(self) -> Mapping[str, Any]:
@@ -221,6 +223,22 @@ class GlobalModelContext:
             posterior = posterior.condition(x[None, :], np.array([min(max(mean, lowest), highest)]))
         return posterior
 
+    @property
+    def previous_log_acquisition(self) -> float | None:
+        """``max_log_acquisition`` at the last proposal, in units of the present standardisation."""
+        log_alpha = self.snapshot.history.log_alpha
+        return None if log_alpha is None else log_alpha - self.scale.log_scale
+
+    def log_alpha(self, choice: LengthScaleChoice) -> float | None:
+        """The acquisition value that the next choice is compared with, in units of the objective.
+
+        None where equal values have not shown their unit yet.
+        """
+        values = self.observations.y[self.observations.has_value]
+        if choice.log_acquisition is None or np.min(values) == np.max(values):
+            return None
+        return choice.log_acquisition + self.scale.log_scale
+
     def standardised(self, prior: Prior) -> Prior:
         """A mean and variance of the objective's values, in units of the model."""
         unit = self.scale.inverse_scale(1.0)
@@ -249,7 +267,23 @@ class GlobalModelContext:
             value, by_mean, by_std = self.method.acquisition.partials(prediction, best)
             return float(value), by_mean * mean_gradient + by_std * std_gradient
 
-        return maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
+        found = maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
+        if len(self.surfaces) == 0:
+            return found
+        on_surfaces = values(self.surfaces)
+        i = int(np.argmax(on_surfaces))
+        best_outside = -math.inf if found is None else found.value
+        return Maximum(self.surfaces[i], float(on_surfaces[i])) if on_surfaces[i] > best_outside else found
+
+    @cached_property
+    def surfaces(self) -> Matrix:
+        """Allowed points (m, d) on the surfaces of the live regions, a trifle outside."""
+        directions = self.rng.standard_normal((len(self.regions.live), SURFACE_POINTS, self.dimension))
+        directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+        balls = [region.ball for region in self.regions.live]
+        points = [ball.center + (1 + 1e-4) * ball.radius * u for ball, u in zip(balls, directions, strict=True)]
+        A = np.clip(np.vstack([np.empty((0, self.dimension)), *points]), self.box.low, self.box.high)
+        return A[self.allowed(A)]
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no region, and neither observed nor pending."""
@@ -263,34 +297,32 @@ class GlobalModelContext:
         """Acquisition value at the minimum of a region, where the std is 0 (``models/mixed_global_local.py``)."""
         return float(self.method.acquisition(Prediction(np.array(region.minimum), np.array(0.0)), self.best))
 
+    def model(self, choice: LengthScaleChoice) -> MixedGlobalLocalPosterior:
+        """The posterior under the MGL kernel (eq. 18): the global model outside, a quadratic in each live region."""
+        return MixedGlobalLocalPosterior(choice.posterior, tuple(region.fit for region in self.regions.live))
+
     def local_proposal(self, region: Region, value: float, choice: LengthScaleChoice) -> Proposal:
         """The minimum of a region."""
-        reason = replace(
-            self._reason(Source.LOCAL, value, choice),
-            region=self.regions.live.index(region) + 1,
-            mean=self.scale.inverse(region.minimum),
-            std=0.0,
-        )
-        return Proposal(region.minimiser, reason)
+        reason = self._reason(Source.LOCAL, region.minimiser, value, choice)
+        return Proposal(region.minimiser, replace(reason, region=self.regions.live.index(region) + 1))
 
     def global_proposal(self, found: Maximum, choice: LengthScaleChoice) -> Proposal:
         """The maximum of the acquisition function under the global model."""
-        mean, std = choice.posterior.predict(found.x[None, :])
-        reason = replace(
-            self._reason(Source.GLOBAL, found.value, choice),
-            mean=self.scale.inverse(float(mean[0])),
-            std=self.scale.inverse_scale(float(std[0])),
-        )
+        reason = self._reason(Source.GLOBAL, found.x, found.value, choice)
         coarse = quantize(found.x, POINT_RESOLUTION)
         return Proposal(coarse if self.allowed(coarse[None, :])[0] else found.x, reason)
 
-    def _reason(self, source: Source, value: float, choice: LengthScaleChoice) -> Reason:
+    def _reason(self, source: Source, x: Vector, value: float, choice: LengthScaleChoice) -> Reason:
+        mean, std = self.model(choice).predict(x[None, :])
         return Reason(
             source,
             length_scale=choice.length_scale,
             log_alpha_ratio=choice.log_alpha_ratio,
             cooled=choice.cooled,
+            log_alpha=self.log_alpha(choice),
             expected_improvement=self.scale.inverse_scale(math.exp(value)) if self.method.acquisition.is_log else None,
+            mean=self.scale.inverse(float(mean[0])),
+            std=self.scale.inverse_scale(float(std[0])),
             n_regions=len(self.regions.live),
         )
 

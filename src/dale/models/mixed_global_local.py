@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -32,9 +33,22 @@ from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
-from dale.models.kernels.base import StationaryKernel
+from dale.models.kernels.mixed_global_local import MixedGlobalLocal, region_of
 from dale.models.kernels.quadratic import quadratic_features
 from dale.models.quadratic_fit import n_unknowns
+
+
+class LocalModel(Protocol):
+    """The model of one region: ``LocalQuadratic``, or ``QuadraticFit``, its limit without noise."""
+
+    @property
+    def ball(self) -> Ellipsoid:
+        """The region."""
+        ...
+
+    def predict(self, A: Matrix, /) -> Prediction:
+        """Mean and std at points A (m, d)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,44 +62,45 @@ class MixedGlobalLocalPosterior:
     Examples:
         >>> from dale.models.kernels import SquaredExponential
         >>> X = np.array([[0.1], [0.2], [0.3], [0.7], [0.9]])
-        >>> balls = (Ellipsoid(np.array([0.2]), 0.15),)
-        >>> model = MixedGlobalLocalPosterior.fit(SquaredExponential(0.3), balls, X, X[:, 0] ** 2, Prior(0.0, 1.0))
+        >>> kernel = MixedGlobalLocal(SquaredExponential(0.3), (Ellipsoid(np.array([0.2]), 0.15),))
+        >>> model = MixedGlobalLocalPosterior.fit(kernel, X, X[:, 0] ** 2)
         >>> model.predict(np.array([[0.25]])).mean.round(6)
         array([0.0625])
     """
 
     outside: GaussianProcess
-    regions: tuple[LocalQuadratic, ...]
+    regions: tuple[LocalModel, ...]
 
     @classmethod
     def fit(
-        cls,
-        kernel: StationaryKernel,
-        balls: tuple[Ellipsoid, ...],
-        X: Matrix,
-        y: Vector,
-        prior: Prior,
-        *,
-        noise: float = 0.0,
+        cls, kernel: MixedGlobalLocal, X: Matrix, y: Vector, *, mean: float = 0.0, noise: float = 0.0
     ) -> MixedGlobalLocalPosterior:
-        """Condition on observations X (n, d), y (n,); ``noise`` is the jitter of the local models."""
-        inside = [ball.contains(X) for ball in balls]
-        outside = ~np.any(inside, axis=0) if inside else np.ones(len(X), dtype=bool)
+        """Condition on observations.
+
+        Args:
+            kernel: The covariance function, with its regions.
+            X: The points, (n, d).
+            y: Their values, (n,).
+            mean: The prior mean c_mu, everywhere.
+            noise: Variance of the noise inside the regions. Without noise, the points in a region must determine a
+                quadratic.
+        """
+        number = kernel.region_of(X)
+        outside = number == -1
         return cls(
-            GaussianProcess.fit(kernel, X[outside], y[outside], prior),
+            GaussianProcess.fit(kernel.outside, X[outside], y[outside], Prior(mean, kernel.variance)),
             tuple(
-                LocalQuadratic.fit(ball, X[within], y[within], mean_level=prior.mean, noise=noise)
-                for ball, within in zip(balls, inside, strict=True)
+                LocalQuadratic.fit(ball, X[number == i], y[number == i], mean_level=mean, noise=noise)
+                for i, ball in enumerate(kernel.balls)
             ),
         )
 
     def predict(self, A: Matrix) -> Prediction:
         """Mean and std at points A (m, d)."""
         mean, std = (values.copy() for values in self.outside.predict(A))
-        for local in self.regions:
-            within = local.ball.contains(A)
-            if np.any(within):
-                mean[within], std[within] = local.predict(A[within])
+        number = region_of([local.ball for local in self.regions], A)
+        for i in np.unique(number[number >= 0]):
+            mean[number == i], std[number == i] = self.regions[i].predict(A[number == i])
         return Prediction(mean, std)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.models.base import Prediction
 from dale.models.ellipsoid import Ellipsoid
 
 RANK_TOLERANCE = 1e-8  # relative singular value below which the points do not determine a quadratic
@@ -104,6 +105,10 @@ class QuadraticFit:
     def hessian(self) -> Matrix:
         """Hessian in the coordinates of the cube."""
         return self.scaled_hessian / self.ball.radius**2
+
+    def predict(self, X: Matrix) -> Prediction:
+        """The posterior under k_q without noise (``models/mixed_global_local.py``): q at points (m, d), and no std."""
+        return Prediction(self(X), np.zeros(len(X)))
 
     def __call__(self, X: Matrix) -> Vector:
         """q at points (m, d)."""

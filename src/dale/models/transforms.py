@@ -66,6 +66,11 @@ class Standardize:
         """The value y of a standardised one."""
         return self.lowest + 2 * (z * self.std + self.mean) * self.half_width
 
+    @property
+    def log_scale(self) -> float:
+        """Logarithm of ``inverse_scale(1.0)``, which may overflow or underflow."""
+        return math.log(2) + math.log(self.std) + math.log(self.half_width)
+
     def inverse_scale(self, z: float) -> float:
         """The difference of values of a difference of standardised ones."""
         return 2 * z * self.std * self.half_width

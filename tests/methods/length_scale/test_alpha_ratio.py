@@ -28,6 +28,9 @@ class Given:
     dimension: int = 2
     asked: list = field(default_factory=list)
 
+    def standardised(self, prior):
+        return prior
+
     def posterior(self, length_scale):
         return GaussianProcess.fit(SquaredExponential(length_scale), X, Y)
 
@@ -103,6 +106,53 @@ def test_settings():
     assert AlphaRatio(threshold=2.0).choose(given_two(1.0, 0.0)).cooled is True
     higher = AlphaRatio(min_correlation=0.9).choose(given_two(9.0, 0.0, previous=0.4))
     assert higher.length_scale == pytest.approx(length_scale_floor(50, 2, 0.9))
+
+
+@dataclass
+class Remembering(Given):
+    """The same, with an acquisition value of the last proposal."""
+
+    previous_log_acquisition: float | None = None
+
+
+def test_the_stored_value_takes_the_place_of_the_computed_one():
+    policy = AlphaRatio(denominator="stored")
+    context = Remembering(1.0, lambda l: -2.0 - l, previous_log_acquisition=-3.5)
+    choice = policy.choose(context)
+    assert (choice.length_scale, choice.cooled, choice.log_alpha_ratio) == (0.5, True, pytest.approx(1.0))
+    assert choice.log_acquisition == -2.5  # of the model that was chosen, for the next choice
+    assert [p.kernel.length_scale for p in context.asked] == [0.5, 0.5]
+    assert context.asked[0].prior == context.posterior(1.0).prior  # of the old length-scale on the present data
+    assert context.asked[1].prior == context.posterior(0.5).prior  # its own
+    kept = policy.choose(Remembering(1.0, lambda l: -2.0 - l, previous_log_acquisition=-2.8))
+    assert (kept.length_scale, kept.cooled, kept.log_alpha_ratio) == (1.0, False, pytest.approx(0.3))
+    assert kept.log_acquisition == -3.0
+
+
+def test_without_a_stored_value_it_is_computed():
+    """At the first model step."""
+    values = {"denominator": -1.0, "numerator": 0.0}
+
+    def value(l):
+        return values["numerator"] if l < 1 else values["denominator"]
+
+    first = AlphaRatio(denominator="stored").choose(Remembering(None, value))
+    assert first.log_alpha_ratio == AlphaRatio().choose(Given(None, value)).log_alpha_ratio == 1.0
+    assert AlphaRatio().choose(Given(None, value)).log_acquisition is None
+
+
+def test_a_stored_value_of_zero():
+    policy = AlphaRatio(denominator="stored")
+    assert policy.choose(Remembering(1.0, lambda l: -900.0, previous_log_acquisition=-math.inf)).cooled
+    none = policy.choose(Remembering(1.0, lambda l: -math.inf, previous_log_acquisition=-math.inf))
+    assert (none.cooled, none.log_alpha_ratio, none.log_acquisition) == (False, None, -math.inf)
+
+
+def test_a_context_without_memory_is_refused():
+    with pytest.raises(TypeError, match=r"needs a method that stores the acquisition value"):
+        AlphaRatio(denominator="stored").choose(Given(None, lambda l: 0.0))
+    with pytest.raises(ValueError, match="'yesterday' is not a valid Denominator"):
+        AlphaRatio(denominator="yesterday")
 
 
 def test_both_sides_share_the_old_mean_and_variance():

@@ -3,21 +3,34 @@
 Halving the length-scale always raises the maximum of the acquisition function, because the model becomes less certain.
 Only if it rises substantially, alpha*(l/2) / alpha*(l) > 1.5, is it worth the risk of overfitting.
 
-Where the paper is silent: both sides are computed on the current data from the same starting points, and compared as
-logarithms. Both use one c_mu and sigma_f^2, the maximum-likelihood ones at the old length-scale: estimated separately,
-the variance at a length-scale that is too large explodes, its acquisition value with it, and the ratio never exceeds
-the threshold. They are estimated anew after the choice. A floor above the old length-scale is no candidate: a cool down
-never increases the length-scale.
+The denominator can be read in two ways (``Denominator``). By eq. 8 it is computed at the old length-scale, on the
+current data and from the same starting points as the numerator. By Alg. 2 it is alpha*_{n-1}, an argument: the best
+acquisition value of the previous proposal, with the data, length-scale, mean and variance of that time. It is part of
+the reason of a proposal, so a run remains a function of its history.
+
+Where the paper is silent: the two are compared as logarithms. The numerator uses the maximum-likelihood c_mu and
+sigma_f^2 at the old length-scale, and so does a denominator that is computed: estimated separately, the variance at a
+length-scale that is too large explodes, its acquisition value with it, and the ratio never exceeds the threshold. They
+are estimated anew after the choice. A floor above the old length-scale is no candidate: a cool down never increases the
+length-scale.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from dale.methods.length_scale.floor import MIN_CORRELATION, length_scale_floor
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, StoredAlphaContext
 from dale.models.gaussian_process import GaussianProcess, maximum_likelihood_prior
+
+
+class Denominator(StrEnum):
+    """The acquisition value at the old length-scale."""
+
+    COMPUTED = "computed"  # eq. 8: on the current data
+    STORED = "stored"  # Alg. 2, line 5: that of the previous proposal; computed for the first one
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,7 @@ class AlphaRatio:
         max_variance_ratio: If the maximum-likelihood variance exceeds the variance in use by more than this factor, the
             length-scale is too large for the data and is reduced without comparing acquisition values. None (the
             paper): never.
+        denominator: What the acquisition value at the smaller length-scale is divided by.
 
     Examples:
         >>> import dale
@@ -41,9 +55,25 @@ class AlphaRatio:
     threshold: float = 1.5  # Sec. 4
     min_correlation: float = MIN_CORRELATION
     max_variance_ratio: float | None = None
+    denominator: Denominator = Denominator.COMPUTED
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "denominator", Denominator(self.denominator))
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Keep the length-scale or halve it, after reducing it to fit the data if ``max_variance_ratio`` is set."""
+        if self.denominator is Denominator.COMPUTED:
+            return self._choose(context, None)
+        if not isinstance(context, StoredAlphaContext):
+            raise TypeError(
+                "AlphaRatio(denominator='stored') needs a method that stores the acquisition value of each proposal: "
+                "dale.methods.BayesianOptimization"
+            )
+        choice = self._choose(context, context.previous_log_acquisition)
+        return replace(choice, log_acquisition=context.max_log_acquisition(choice.posterior))
+
+    def _choose(self, context: LengthScaleContext, log_previous: float | None) -> LengthScaleChoice:
+        """The choice, given the denominator; None to compute it."""
         l_old = context.previous or self.initial
         l_floor = length_scale_floor(context.n, context.dimension, self.min_correlation)  # line 2
         old = context.posterior(l_old)
@@ -57,7 +87,7 @@ class AlphaRatio:
         new = context.posterior(l_new)
         log_ratio = log_alpha_ratio(
             context.max_log_acquisition(new.with_prior(old.prior)),  # line 4
-            context.max_log_acquisition(old),
+            context.max_log_acquisition(old) if log_previous is None else log_previous,
         )  # line 5
         if log_ratio is not None and log_ratio > math.log(self.threshold):  # line 6
             return LengthScaleChoice(l_new, new, log_ratio, cooled=True)  # line 7

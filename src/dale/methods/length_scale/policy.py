@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dale.models.gaussian_process import GaussianProcess, Prior
 
@@ -39,6 +39,19 @@ class LengthScaleContext(Protocol):
         ...
 
 
+@runtime_checkable
+class StoredAlphaContext(LengthScaleContext, Protocol):
+    """The input of a policy that compares with the acquisition value of the last proposal, and stores the present one.
+
+    Of dale's methods, ``BayesianOptimization`` provides it.
+    """
+
+    @property
+    def previous_log_acquisition(self) -> float | None:
+        """What ``max_log_acquisition`` was at the last proposal, in units of the present model; None before that."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class LengthScaleChoice:
     """The result of a policy.
@@ -48,12 +61,15 @@ class LengthScaleChoice:
         posterior: The model with this length-scale.
         log_alpha_ratio: Logarithm of eq. 8; None if it was not computed.
         cooled: Whether the length-scale was reduced.
+        log_acquisition: Maximum of the acquisition function, a logarithm, under this model, if the next choice is to be
+            compared with it; else None.
     """
 
     length_scale: float
     posterior: GaussianProcess
     log_alpha_ratio: float | None = None
     cooled: bool = False
+    log_acquisition: float | None = None
 
 
 class LengthScalePolicy(Protocol):

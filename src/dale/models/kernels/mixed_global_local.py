@@ -5,11 +5,11 @@
                    0                      otherwise
 
 As a matrix it is block diagonal once the points are sorted by region, so the posterior falls apart into one model for
-each region and one for the outside (``models/mixed_global_local.py``). This dense form is the definition, against which
-the tests compare the decoupled one. The paper's method needs less: with N_U or more points and no noise, a region's
-posterior is its least-squares quadratic, whose minimum it proposes (``methods/bayesian_optimization.py``).
+each region and one for the outside: ``MixedGlobalLocalPosterior`` (``models/mixed_global_local.py``), which the paper's
+method uses, too. This dense form is the definition, against which the tests compare the decoupled one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,14 @@ from dale._arrays import Matrix, Vector
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.quadratic import Quadratic
+
+
+def region_of(balls: Sequence[Ellipsoid], A: Matrix) -> np.ndarray:
+    """Number of the ball each point (m, d) is in; -1 outside all of them."""
+    number = np.full(len(A), -1)
+    for i, ball in enumerate(balls):
+        number[ball.contains(A)] = i
+    return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +56,7 @@ class MixedGlobalLocal:
 
     def region_of(self, A: Matrix) -> np.ndarray:
         """Number of the region each point (m, d) is in; -1 outside."""
-        number = np.full(len(A), -1)
-        for i, ball in enumerate(self.balls):
-            number[ball.contains(A)] = i
-        return number
+        return region_of(self.balls, A)
 
     def __call__(self, A: Matrix, B: Matrix) -> Matrix:
         """Covariances (m, n)."""
