@@ -50,10 +50,11 @@ def test_the_batches_account_for_every_experiment():
     assert pending == 1
 
 
-def test_the_plots_of_the_method_page_are_drawn(tmp_path, monkeypatch):
+def test_the_plots_of_the_method_pages_are_drawn(tmp_path, monkeypatch):
     directory = EXAMPLES[0].with_name("method_plots")
     monkeypatch.setattr(sys, "argv", [str(directory), str(tmp_path)])
     with contextlib.redirect_stdout(io.StringIO()):
         runpy.run_path(str(directory), run_name="__main__")
-    page = (directory.parents[1] / "docs" / "method.md").read_text(encoding="utf-8")
-    assert {path.name for path in tmp_path.iterdir()} == set(re.findall(r"\(images/(\S+\.png)\)", page))
+    pages = [directory.parents[1] / "docs" / name for name in ("method.md", "paper.md")]
+    shown = {image for page in pages for image in re.findall(r"\(images/(\S+\.png)\)", page.read_text("utf-8"))}
+    assert {path.name for path in tmp_path.iterdir()} == shown

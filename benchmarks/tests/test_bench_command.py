@@ -8,7 +8,6 @@ import pytest
 
 from dale.cli import main
 from dale_bench import commands as bench
-from dale_bench.comparison import Comparison
 from dale_bench.functions import GROUPS, names
 from dale_bench.paper import page, reproduce
 from dale_bench.paper.plan import CLAIMS
@@ -170,7 +169,7 @@ def test_the_page_of_the_results_is_up_to_date():
     results = Path(__file__).parents[1] / "results/paper"
     keys = {job.key for job in page.plan(quick=False)}
     curves = curves_of(row for row in read(results / "rows.jsonl") if row.key in keys)
-    assert page.page_text(Comparison(curves), curves, quick=False) == (results / "README.md").read_text()
+    assert page.page_text(curves, quick=False) == (results / "README.md").read_text()
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Draw the plots of docs/method.md: a Taylor model, a region in a narrow valley, and a run on Branin's function.
+"""Draw the plots of docs/method.md and docs/paper.md.
+
+A Taylor model, a region in a narrow valley, a run on Branin's function; and a posterior under the MGL kernel.
 
 python examples/method_plots [DIRECTORY]    (default: docs/images; takes a few seconds)
 """
@@ -11,7 +13,9 @@ from matplotlib.colors import to_rgb
 
 import dale
 from dale.history.reason import Source
+from dale.models import GaussianProcess, MixedGlobalLocalPosterior, Prior
 from dale.models.ellipsoid import Ellipsoid
+from dale.models.kernels import MixedGlobalLocal, SquaredExponential
 from dale.models.taylor import TaylorModel
 from dale.view.style import ALERT, INK, LABEL, SKY, SMALL, SOURCE_STYLES, TITLE, legend_below, new_figure, style_axes
 from dale_bench.functions import get
@@ -158,11 +162,53 @@ def branin_figure():
     return figure
 
 
+def mgl_figure():
+    """One dimension: a narrow minimum under one length-scale, and under the MGL kernel with a region around it."""
+
+    def f(x):
+        return np.where(np.abs(x - 0.6) < 0.22, 30 * (x - 0.6) ** 2 - 1.2, 0.252 + 0.12 * np.sin(14 * (x - 0.6)))
+
+    X, x = np.array([0.03, 0.15, 0.27, 0.45, 0.52, 0.74, 0.9]), np.linspace(0, 1, 600)
+    region, outside = Ellipsoid(np.array([0.6]), 0.16), SquaredExponential(0.08)
+    kernel = MixedGlobalLocal(outside, (region,), variance=0.5)
+    models = {
+        "squared-exponential kernel": GaussianProcess.fit(outside, X[:, None], f(X), Prior(0.0, 0.5)),
+        "MGL kernel": MixedGlobalLocalPosterior.fit(kernel, X[:, None], f(X)),
+    }
+    figure = new_figure(7.6, 4.0)
+    panels = figure.subplots(1, 2, sharey=True)
+    for ax, (name, model) in zip(panels, models.items(), strict=True):
+        mean, std = model.predict(x[:, None])
+        print(f"{name}: lowest mean {mean.min():.3f} at {x[np.argmin(mean)]:.3f}; the minimum is -1.2 at 0.6")
+        style_axes(ax)
+        if name == "MGL kernel":
+            low, high = float(region.center[0] - region.radius), float(region.center[0] + region.radius)
+            ax.axvspan(low, high, color=LOCAL, alpha=0.2, lw=0, zorder=0, label="region")
+        ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=SKY, alpha=0.3, lw=0, label="± 2 std")
+        ax.plot(x, mean, color=SKY, lw=2, label="mean")
+        ax.plot(x, f(x), color=INK, lw=1.2, ls=(0, (4, 3)), label="objective")
+        ax.plot(X, f(X), "o", color=INK, ms=6, mec="white", zorder=3, label="observations")
+        ax.set(xlim=(0, 1), ylim=(-2.2, 1.8))
+        ax.set_xlabel("x", fontsize=LABEL)
+        ax.set_title(name, fontsize=TITLE, loc="left")
+    panels[0].set_ylabel("value", fontsize=LABEL)
+    legend_below(figure, list(panels), columns=5)
+    return figure
+
+
+FIGURES = {
+    "method-taylor": taylor_figure,
+    "method-valley": valley_figure,
+    "method-branin": branin_figure,
+    "paper-mgl": mgl_figure,
+}
+
+
 def main():
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     directory.mkdir(parents=True, exist_ok=True)
-    for name, draw in {"taylor": taylor_figure, "valley": valley_figure, "branin": branin_figure}.items():
-        draw().savefig(directory / f"method-{name}.png", dpi=DPI, pil_kwargs={"optimize": True})
+    for name, draw in FIGURES.items():
+        draw().savefig(directory / f"{name}.png", dpi=DPI, pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from dale.methods.region_identification import CandidateStatus, RegionIdentifica
 from dale.models.base import Prediction
 from dale.models.cholesky import IncrementalCholesky
 from dale.models.gaussian_process import GaussianProcess
+from dale.models.kernels.mixed_global_local import MixedGlobalLocal
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import POINT_RESOLUTION, VALUE_RESOLUTION
 from dale.models.transforms import Standardize
@@ -267,6 +268,19 @@ class TestGlobalModel:
     def test_it_uses_the_observations_outside_only(self, with_region):
         context = context_of(with_region)
         np.testing.assert_array_equal(context.posterior(0.5).points, CORNERS)
+
+    def test_it_predicts_with_the_mgl_posterior(self, with_region):
+        """The dense posterior of eq. 18, inside the region and outside it, with its maximum-likelihood mean."""
+        context = context_of(with_region)
+        choice = context.method.length_scale.choose(context)
+        (region,), (mean, variance) = context.regions.live, choice.posterior.prior
+        kernel = MixedGlobalLocal(SquaredExponential(choice.length_scale), (region.ball,), variance)
+        A = np.array([[0.52, 0.47], [0.45, 0.5], [0.1, 0.2], [0.9, 0.6]])
+        K, k_star = kernel(SQUARE, SQUARE), kernel(SQUARE, A)
+        expected = reference.posterior(K, k_star, kernel.diagonal(A), context.z, mean, jitter=1e-9)
+        predicted = context.model(choice).predict(A)
+        np.testing.assert_allclose(predicted.mean, expected[0], rtol=0, atol=1e-4)
+        np.testing.assert_allclose(predicted.std**2, expected[1], rtol=0, atol=1e-6)
 
     def test_it_uses_all_if_none_is_outside(self):
         """Two regions may hold every observation between them."""

@@ -96,11 +96,11 @@ def test_random_quadratics_are_solved_exactly():
 
 
 @pytest.mark.slow
-def test_branin_reaches_a_thousandth():
-    """Median regret at or below 10^-3 after 60 evaluations, 16 seeds."""
+def test_branin_reaches_a_hundred_thousandth():
+    """Median regret at or below 10^-5 after 60 evaluations, 16 seeds."""
     branin = get("branin")
     regrets = [run(branin.fun, branin.bounds, 60, seed).best.value - branin.minimum for seed in range(16)]
-    assert np.median(regrets) <= 1e-3, np.sort(np.log10(regrets))
+    assert np.median(regrets) <= 1e-5, np.sort(np.log10(regrets))
 
 
 def test_the_length_scale_never_falls_below_the_floor():

@@ -99,6 +99,16 @@ def test_smallest_jitter_that_works(excess, expected):
     assert factors(K, CholeskyFactor.of(K).jitter)
 
 
+@pytest.mark.parametrize("jitter", [1e-10, 1e-6, 1e-4])
+def test_the_jitter_bounds_the_std_next_to_an_observation(jitter):
+    """It stands for noise: however close to an observation, the correlation model has a std of sqrt(jitter)."""
+    X = np.array([[0.2], [0.5], [0.9]])
+    kernel = SquaredExponential(0.2)
+    factor = CholeskyFactor.of(kernel(X, X), min_jitter=jitter)
+    k = kernel(X, X[1:2] + 1e-9)
+    assert 1 - float(k[:, 0] @ factor.solve(k[:, 0])) == pytest.approx(jitter, rel=1e-3)
+
+
 def test_minimum_jitter():
     assert CholeskyFactor.of(np.eye(3), min_jitter=1e-4).jitter == pytest.approx(1e-4)
     assert CholeskyFactor.of(indefinite(2e-3), min_jitter=1e-4).jitter == pytest.approx(1e-2)

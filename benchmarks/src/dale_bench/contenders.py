@@ -31,7 +31,7 @@ def label(name: str) -> str:
 def is_ours(name: str) -> bool:
     """Whether it is one of dale's methods."""
     found = _find(name)
-    return ablation.is_variant(name) or (found is not None and not found.peer)
+    return ablation.is_variant(name) or readings.is_reading(name) or (found is not None and not found.peer)
 
 
 def _find(name: str) -> Contender | None:

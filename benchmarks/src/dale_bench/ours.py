@@ -9,7 +9,7 @@ import numpy as np
 
 from dale import methods
 from dale.methods.base import Method
-from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.methods.length_scale.alpha_ratio import AlphaRatio, Denominator
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.leave_one_out import LeaveOneOut
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
@@ -67,7 +67,7 @@ def _contender(name: str, label: str, make: Callable[[Objective], Method]) -> Co
 OURS = (
     _contender("default", "dale", lambda _: methods.default()),
     _contender("paper", "EI AR + MGL (paper)", lambda _: methods.paper()),
-    _contender("ar", "EI AR", lambda _: methods.ei(AlphaRatio())),
+    _contender("ar", "EI AR", lambda _: methods.ei(AlphaRatio(denominator=Denominator.STORED))),
     _contender("ei_optimal", "EI optimal", _optimal),
     _contender("ei_optimal300", "EI optimal (300 samples)", partial(_optimal, samples=300)),
     _contender("ei_loo", "EI LOO-CV", lambda _: methods.ei(LeaveOneOut())),

@@ -31,7 +31,6 @@ COMPARED = (
     "center-break-computed",
     "surface-continue-computed",
     "surface-break-stored",
-    "center-continue-computed",
     OURS,
 )
 
@@ -50,9 +49,14 @@ def contender_name(reading: str) -> str:
     return "paper" if reading == OURS else PREFIX + reading
 
 
+def is_reading(name: str) -> bool:
+    """Whether a contender follows a reading other than `OURS`."""
+    return name.startswith(PREFIX)
+
+
 def contender_named(name: str) -> Contender | None:
     """The contender that follows a reading; None if the name is no such contender."""
     reading = name.removeprefix(PREFIX)
-    if not name.startswith(PREFIX) or reading not in READINGS:
+    if not is_reading(name) or reading not in READINGS:
         return None
     return Contender(name, partial(ask_and_tell, lambda _: method(reading)), name)

@@ -113,7 +113,7 @@ def surface(name: str, seed: int = 0) -> Figure:
 def alpha_ratio(name: str, seed: int = 0) -> Figure:
     """Fig. 2d: the alpha ratio of each proposal, and the proposals at which it reduced the length-scale."""
     function = get(name, seed)
-    optimizer = Optimizer([(0.0, 1.0)] * function.dimension, seed=seed, method=methods.ei(AlphaRatio()))
+    optimizer = Optimizer([(0.0, 1.0)] * function.dimension, seed=seed, method=methods.ei(methods.paper().length_scale))
     objective = function.on_cube()
     for _ in range(function.budget // 2):
         trial = optimizer.ask()

@@ -29,6 +29,9 @@ FIG_2F = ("gp_l03_quadratic", ("ei_optimal", "ar", "paper"))
 FIG_3 = ("quad2", "rosen2", "branin", "hart3", "hart6", "exp5_paper")
 # Moved versions of those with the minimum in the center of the box, which some methods evaluate first.
 FIG_3_MOVED = ("quad2:moved", "exp5_paper:moved")
+# What each reading of the open points does.
+READING_FUNCTIONS = ("rosen2", "branin", "hart3", "hart6", "gp_l03_quadratic")
+READING_RUNS = 16
 FIG_3_METHODS = ("pes", "imgpo", "ei_optimal", "paper", "default")
 
 
