@@ -17,7 +17,7 @@ from evaluators import wait_until_gone
 import dale
 from dale.cli import main
 from dale.history.trial import TrialState
-from dale.store import store
+from dale.store import sqlite
 
 FULL = os.environ.get("DALE_FULL") == "1"
 KILLS = 20 if FULL else 2
@@ -93,8 +93,8 @@ class TestRun:
     def test_a_store_is_read_and_verified_once(self, monkeypatch, capsys):
         assert main(line("--budget", "3", "--no-progress")) == 0
         verified = []
-        verify = store.read_verified
-        monkeypatch.setattr(store, "read_verified", lambda *args: verified.append(args) or verify(*args))
+        verify = sqlite._read_verified
+        monkeypatch.setattr(sqlite, "_read_verified", lambda *args: verified.append(args) or verify(*args))
         assert main(line("--budget", "5", "--no-progress")) == 0
         assert "3 of 5 evaluations" in capsys.readouterr().err
         assert len(verified) == 1

@@ -338,7 +338,7 @@ class TestTells:
         dale.minimize(lambda x: 1 / 0 if x[0] > 0.5 else valley(x), BOUNDS, budget=4, seed=0, store=tmp_path / "run.db")
         run = dale.open(tmp_path / "run.db")
         first = run.events[0].content
-        assert set(first) == {"host", "pid", "versions"}
+        assert set(first) - {"cpu"} == {"host", "pid", "versions"}  # not every BLAS tells the kind of CPU
         assert first["versions"]["numpy"] == np.__version__
         assert all(e.time.endswith("+00:00") for e in run.events)
         assert [e.time for e in run.events] == sorted(e.time for e in run.events)
