@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import dale
+from dale.cli.export import add_text_formats, write_text_formats
 from dale.cli.main import escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.trial import Trial, TrialState
@@ -35,8 +36,7 @@ def add_parser(subparsers: Any) -> None:
         "--best", type=int, default=N_BEST, metavar="N", help="number of best trials to list (%(default)s)"
     )
     parser.add_argument("--trials", action="store_true", help="list every trial with the reason for its proposal")
-    parser.add_argument("--csv", metavar="FILE", help="write the finished trials to a CSV file")
-    parser.add_argument("--json", metavar="FILE", help="write the whole run to a JSON file")
+    add_text_formats(parser)
     parser.set_defaults(run=run)
 
 
@@ -45,10 +45,7 @@ def run(args: argparse.Namespace) -> int:
     opened = dale.open(args.store)
     for paragraph in _paragraphs(opened, args.best, all_trials=args.trials):
         print("\n".join(map(_safe_line, paragraph)) + "\n")
-    for path, write in ((args.csv, opened.to_csv), (args.json, opened.to_json)):
-        if path is not None:
-            write(path)
-            print(f"wrote {path}")
+    write_text_formats(opened, args)
     return 0
 
 

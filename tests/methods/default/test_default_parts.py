@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +18,7 @@ from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.method import DefaultMethod
 from dale.methods.default.selection import _is_taken, n_fruitless
 from dale.methods.default.settings import GlobalSettings, SelectionSettings
-from dale.methods.default.trust_region import TrustRegion, TrustRegionSet
+from dale.methods.default.trust_region import TrustRegionSet
 from dale.models.gaussian_process import GaussianProcess
 from dale_bench.functions import get
 from snapshots import proposal_after, snapshot_of
@@ -54,24 +53,6 @@ def global_search(optimizer):
     observations, regions = snapshot.history.observations, TrustRegionSet.replay(optimizer.history)
     local = LocalSearch(snapshot, observations, method.trust_region, method.taylor, rng)
     return GlobalSearch(method.global_model, snapshot, observations, regions, rng, local.incumbent)
-
-
-class TestClosing:
-    """What a region leaves to gain when it is closed."""
-
-    @pytest.mark.parametrize(("failures", "reduction", "is_closed"), [(0, 50, False), (1, 50, True), (1, 200, False)])
-    def test_a_failure_ends_a_region_that_has_little_to_gain(self, monkeypatch, failures, reduction, is_closed):
-        X = np.random.default_rng(0).uniform(size=(10, 2))
-        snapshot = snapshot_of(with_data(X, np.sum((X - 0.4) ** 2, axis=1)).history, 2)
-        method = DefaultMethod()
-        local = LocalSearch(
-            snapshot, snapshot.history.observations, method.trust_region, method.taylor, generator(0, 0)
-        )
-        left, step = reduction * local._min_reduction, LocalSearch._step
-        tiny = {"lowest": -left, "log_ei": math.log(left), "point": np.array([0.4, 0.4])}
-        monkeypatch.setattr(LocalSearch, "_step", lambda *a: replace(step(*a), **tiny))
-        regions = TrustRegionSet((TrustRegion(X[local.best], 0.1, failures=failures),))
-        assert bool(local.from_incumbent(regions).closed) == is_closed
 
 
 def all_different(optimizer):
