@@ -7,7 +7,7 @@ import precise
 import reference
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.kernels.quadratic import Quadratic
-from dale.models.mixed_global_local import LocalQuadratic
+from dale.models.mixed_global_local import local_model
 from dale.models.quadratic_fit import n_unknowns
 
 
@@ -39,7 +39,7 @@ def test_mean_is_the_least_squares_fit(d):
         ball = Ellipsoid(center, float(np.max(np.linalg.norm(X - center, axis=1))))
         y = rng.normal(size=k)
         A = np.vstack([X, in_ball(rng, center, radius, 5)])
-        mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3).predict(A)
+        mean, std = local_model(ball, X, y, mean_level=0.3).predict(A)
         assert np.all(np.isfinite(mean))
         assert np.all(std == 0)
         worst = max(worst, float(np.max(np.abs(mean - least_squares(X, y, ball, A))) / np.ptp(y)))
@@ -53,7 +53,7 @@ def test_largest_and_smallest_balls():
         X, A = in_ball(rng, center, radius, 9), in_ball(rng, center, radius, 20)
         y = 1 + ((X - center) / radius) @ [1.0, -2.0] + 3 * (((X - center) / radius) ** 2).sum(axis=1)
         expected = 1 + ((A - center) / radius) @ [1.0, -2.0] + 3 * (((A - center) / radius) ** 2).sum(axis=1)
-        mean, _ = LocalQuadratic.fit(Ellipsoid(center, radius), X, y).predict(A)
+        mean, _ = local_model(Ellipsoid(center, radius), X, y).predict(A)
         np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-9)
 
 
@@ -64,7 +64,7 @@ def test_without_noise_at_the_unknowns_it_is_dense_interpolation(d):
         ball = Ellipsoid(rng.random(d), radius)
         X, A = in_ball(rng, ball.center, radius, n_unknowns(d)), in_ball(rng, ball.center, radius, 5)
         y = rng.normal(size=len(X))
-        model = LocalQuadratic.fit(ball, X, y, mean_level=-0.4)
+        model = local_model(ball, X, y, mean_level=-0.4)
         np.testing.assert_allclose(model.predict(X).mean, y, rtol=0, atol=1e-9)
         mean, variance = precise.dense_quadratic(X, y, -0.4, 0.0, A)
         np.testing.assert_allclose(model.predict(A).mean, mean, rtol=1e-7, atol=1e-8)
@@ -82,7 +82,7 @@ def test_with_noise_it_is_the_dense_process(d, extra, noise):
         ball = Ellipsoid(rng.random(d), radius)
         X, A = in_ball(rng, ball.center, radius, n_unknowns(d) + extra), in_ball(rng, ball.center, radius, 3)
         y = rng.normal(size=len(X))
-        mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=noise).predict(A)
+        mean, std = local_model(ball, X, y, mean_level=0.3, noise=noise).predict(A)
         exact_mean, exact_variance = precise.dense_quadratic(X, y, 0.3, noise, A)
         np.testing.assert_allclose(mean, exact_mean, rtol=1e-7, atol=1e-7)
         np.testing.assert_allclose(std, np.sqrt(exact_variance), rtol=1e-6, atol=0)
@@ -94,7 +94,7 @@ def test_with_noise_it_is_the_naive_oracle(d):
     ball = Ellipsoid(rng.random(d), 0.3)
     X, A = in_ball(rng, ball.center, 0.3, 2 * n_unknowns(d)), in_ball(rng, ball.center, 0.3, 20)
     y = rng.normal(size=len(X))
-    mean, std = LocalQuadratic.fit(ball, X, y, mean_level=0.3, noise=0.01).predict(A)
+    mean, std = local_model(ball, X, y, mean_level=0.3, noise=0.01).predict(A)
     expected = reference.posterior(
         reference.k_q(X, X), reference.k_q(X, A), np.diag(reference.k_q(A, A)), y, 0.3, jitter=0.01
     )
@@ -107,8 +107,8 @@ def test_the_coordinates_of_the_region_do_not_matter():
     rng = np.random.default_rng(0)
     X, A = in_ball(rng, np.full(2, 0.5), 0.2, 9), in_ball(rng, np.full(2, 0.5), 0.2, 9)
     y = rng.normal(size=9)
-    one = LocalQuadratic.fit(Ellipsoid(np.full(2, 0.5), 0.2), X, y, noise=0.1).predict(A)
-    other = LocalQuadratic.fit(Ellipsoid(np.array([0.3, 0.9]), 1.7), X, y, noise=0.1).predict(A)
+    one = local_model(Ellipsoid(np.full(2, 0.5), 0.2), X, y, noise=0.1).predict(A)
+    other = local_model(Ellipsoid(np.array([0.3, 0.9]), 1.7), X, y, noise=0.1).predict(A)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
 
 
@@ -123,17 +123,20 @@ def test_where_plain_cholesky_fails():
             np.linalg.cholesky(Quadratic()(X, X))
         except np.linalg.LinAlgError:
             failures += 1
-        assert np.all(np.isfinite(LocalQuadratic.fit(ball, X, y).predict(X).mean))
+        assert np.all(np.isfinite(local_model(ball, X, y).predict(X).mean))
     assert failures > 90, failures
 
 
 def test_too_few_points_without_noise_are_refused():
     X = np.random.default_rng(0).random((5, 2))
-    with pytest.raises(ValueError, match="without noise a quadratic in 2 variables needs 6 points, got 5"):
-        LocalQuadratic.fit(Ellipsoid(np.full(2, 0.5), 1.0), X, np.zeros(5))
+    with pytest.raises(ValueError, match=r"takes at least 6 of them in .*, got 5; add points or noise"):
+        local_model(Ellipsoid(np.full(2, 0.5), 1.0), X, np.zeros(5))
 
 
 def test_points_that_determine_no_quadratic_are_refused():
-    X = np.zeros((8, 2))
-    with pytest.raises(ValueError, match="do not determine a quadratic"):
-        LocalQuadratic.fit(Ellipsoid(np.zeros(2), 1.0), X, np.zeros(8))
+    """Eight times the same point; and three points of a line that are nearly two, whose fit would be all rounding."""
+    with pytest.raises(ValueError, match="must determine a quadratic"):
+        local_model(Ellipsoid(np.zeros(2), 1.0), np.zeros((8, 2)), np.zeros(8))
+    X = np.array([[0.1], [0.1], [0.3], [0.3], [0.3]])
+    with pytest.raises(ValueError, match="must determine a quadratic"):
+        local_model(Ellipsoid(np.array([0.2]), 0.15), X, np.array([1.0, 1.0, 2.0, 2.0, 2.0]))

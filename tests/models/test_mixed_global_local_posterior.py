@@ -8,7 +8,7 @@ from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
+from dale.models.mixed_global_local import MixedGlobalLocalPosterior, local_model
 from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 
 
@@ -80,7 +80,7 @@ def test_without_regions_it_is_the_global_model():
     np.testing.assert_array_equal(model.predict(A), expected)
 
 
-def test_all_observations_in_regions_leave_the_prior_outside():
+def test_all_observations_in_regions_leave_the_prior_outside(capfd):
     rng = np.random.default_rng(0)
     balls = (Ellipsoid(np.full(2, 0.2), 0.15), Ellipsoid(np.full(2, 0.8), 0.15))
     X = np.vstack([in_ball(rng, b, 8) for b in balls])
@@ -89,8 +89,9 @@ def test_all_observations_in_regions_leave_the_prior_outside():
     mean, std = model.predict(A)
     assert mean[:2].tolist() == [0.2, 0.2]
     assert std[:2].tolist() == [1.2, 1.2]
-    expected = LocalQuadratic.fit(balls[1], X[8:], y[8:]).predict(A[2:]).mean
+    expected = local_model(balls[1], X[8:], y[8:]).predict(A[2:]).mean
     np.testing.assert_allclose(mean[2:], expected, rtol=0, atol=1e-9)
+    assert capfd.readouterr() == ("", "")  # LAPACK has no opinion about empty matrices
 
 
 def test_observations_of_one_part_do_not_affect_another():
@@ -105,12 +106,22 @@ def test_observations_of_one_part_do_not_affect_another():
     np.testing.assert_array_equal(one, other)
 
 
-def test_a_quadratic_fit_is_a_region_without_noise():
-    """The paper's method puts the fits of Alg. 3 in the place of the local models."""
+def test_without_noise_a_region_is_the_fit_of_alg_3():
+    """The one that the paper's method predicts with."""
     rng = np.random.default_rng(1)
     ball = Ellipsoid(np.full(2, 0.5), 0.2)
     X = np.vstack([in_ball(rng, ball, 9), [[0.0, 0.0], [0.9, 0.1], [0.05, 1.0]]])
-    y, A = rng.normal(size=12), np.vstack([in_ball(rng, ball, 10), rng.random((10, 2))])
-    model = fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5))
-    same = MixedGlobalLocalPosterior(model.outside, (QuadraticFit.to(X[:9], y[:9], ball),))
-    np.testing.assert_allclose(same.predict(A), model.predict(A), rtol=0, atol=1e-9)
+    y = rng.normal(size=12)
+    (local,) = fit(SquaredExponential(0.3), (ball,), X, y, Prior(0.2, 1.5)).regions
+    assert isinstance(local, QuadraticFit)
+    np.testing.assert_array_equal(local(X), QuadraticFit.to(X[:9], y[:9], ball)(X))
+
+
+def test_arguments_that_are_refused():
+    kernel, X = MixedGlobalLocal(SquaredExponential(0.3), ()), np.zeros((3, 1))
+    for points, values in ((X, np.zeros(2)), (np.zeros(3), np.zeros(3)), (X, X)):
+        with pytest.raises(ValueError, match=r"expected points X \(n, d\) and values y \(n,\), got arrays of shape"):
+            MixedGlobalLocalPosterior.fit(kernel, points, values)
+    for noise in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"noise: expected a finite variance of at least 0, got {noise}"):
+            MixedGlobalLocalPosterior.fit(kernel, X, np.zeros(3), noise=noise)

@@ -17,6 +17,7 @@ from dale.models.series import (
     RHOS,
     SMALL_RHO_FACTOR,
     Series,
+    SeriesData,
 )
 from dale.models.taylor import TaylorModel
 
@@ -203,9 +204,26 @@ def test_the_search_ends_in_a_minimum_among_neighbours():
                 i = line.index(model.series)
                 assert all(model.loss <= loss[s] + 1e-9 for s in line[max(i - 1, 0) : i + 2]), (name, seed)
             again = TaylorModel.fit(
-                model.frame, model.frame.to_cube(model.Z), model.differences, 0.0, first=model.series, structured=True
+                model.frame,
+                model.frame.to_cube(model.Z),
+                model.differences,
+                0.0,
+                starts=(model.series,),
+                structured=True,
             )
             assert again.loss <= model.loss + 1e-6 * abs(model.loss), (name, seed)
+
+
+def test_a_similar_model_starts_at_the_series_of_each_degree(monkeypatch):
+    """With the same data it ends where it starts, after looking at the neighbours of each start only."""
+    model = random_model(2, "waves")
+    assert [series.degree for series in model.starts] == [4, 2]
+    fits = []
+    fit = SeriesData.fit
+    monkeypatch.setattr(SeriesData, "fit", lambda self, *args: fits.append(args[0]) or fit(self, *args))
+    again = TaylorModel.fit(model.frame, model.frame.to_cube(model.Z), model.differences, 0.0, starts=model.starts)
+    assert again.starts == model.starts
+    assert len(fits) <= 3 * len(model.starts)
 
 
 @pytest.mark.parametrize("radius", [1e-2, 1e-4, 1e-7])

@@ -145,6 +145,8 @@ class IncrementalCholesky:
 
 def _triangular(L: Matrix, b: Matrix, *, transposed: bool) -> Matrix:
     """L^-1 b or L^-T b. By LAPACK: SciPy's wrapper takes longer than the solution for a few hundred points."""
+    if len(L) == 0:  # no observations; LAPACK would print an error
+        return b
     # LAPACK expects columns, so a matrix stored by rows is passed as its own transpose, which is upper triangular.
     x, _ = lapack.dtrtrs(L.T, b, lower=0, trans=0 if transposed else 1)
     return np.asarray(x)

@@ -11,7 +11,7 @@ phi(x)'phi(x') = k_q(x, x'). Observed with noise of variance t at k points,
 
 This equals the Gaussian process with kernel k_q and k_q(X, X) + t I, whose Cholesky factor does not exist for t = 0
 and more than N_U points. In weight space the limit t -> 0 exists: with k >= N_U points that determine a quadratic, the
-mean is the least-squares quadratic and the variance is zero.
+mean is the least-squares quadratic and the variance is zero: ``QuadraticFit``, the fit of Alg. 3.
 
 Numerically phi is ill-conditioned for points that are close to each other. So it is written in z = (x - center) /
 radius: phi(x) = M psi(z), with v = M'w the unknowns. The penalty becomes t |M^-T v|^2, and the stacked least-squares
@@ -35,7 +35,7 @@ from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal, region_of
 from dale.models.kernels.quadratic import quadratic_features
-from dale.models.quadratic_fit import n_unknowns
+from dale.models.quadratic_fit import QuadraticFit, n_unknowns
 
 
 class LocalModel(Protocol):
@@ -85,12 +85,17 @@ class MixedGlobalLocalPosterior:
             noise: Variance of the noise inside the regions. Without noise, the points in a region must determine a
                 quadratic.
         """
+        X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        if X.ndim != 2 or y.shape != X.shape[:1]:
+            raise ValueError(f"expected points X (n, d) and values y (n,), got arrays of shape {X.shape} and {y.shape}")
+        if not 0 <= noise < math.inf:
+            raise ValueError(f"noise: expected a finite variance of at least 0, got {noise!r}")
         number = kernel.region_of(X)
         outside = number == -1
         return cls(
             GaussianProcess.fit(kernel.outside, X[outside], y[outside], Prior(mean, kernel.variance)),
             tuple(
-                LocalQuadratic.fit(ball, X[number == i], y[number == i], mean_level=mean, noise=noise)
+                local_model(ball, X[number == i], y[number == i], mean_level=mean, noise=noise)
                 for i, ball in enumerate(kernel.balls)
             ),
         )
@@ -104,16 +109,30 @@ class MixedGlobalLocalPosterior:
         return Prediction(mean, std)
 
 
+def local_model(ball: Ellipsoid, X: Matrix, y: Vector, *, mean_level: float = 0.0, noise: float = 0.0) -> LocalModel:
+    """The posterior in a ball, given the observations X (k, d), y (k,) in it."""
+    if noise > 0:
+        return LocalQuadratic.fit(ball, X, y, mean_level=mean_level, noise=noise)
+    fit = QuadraticFit.to(X, y, ball)
+    if fit is None:
+        k, d = X.shape
+        raise ValueError(
+            f"region around {ball.center}: without noise its points must determine a quadratic in {d} variables, which "
+            f"takes at least {n_unknowns(d)} of them in general position, got {k}; add points or noise"
+        )
+    return fit
+
+
 @dataclass(frozen=True, eq=False)
 class LocalQuadratic:
-    """The posterior in one ball.
+    """The posterior in one ball, with noise.
 
     Attributes:
         ball: The region, and the coordinates used inside.
         mean_level: c.
         coefficients: Posterior mean of v, (N_U,).
         R: Of the QR factorisation, (N_U, N_U).
-        noise: t.
+        noise: t > 0.
     """
 
     ball: Ellipsoid
@@ -123,38 +142,19 @@ class LocalQuadratic:
     noise: float
 
     @classmethod
-    def fit(
-        cls, ball: Ellipsoid, X: Matrix, y: Vector, *, mean_level: float = 0.0, noise: float = 0.0
-    ) -> LocalQuadratic:
-        """Condition on observations X (k, d), y (k,).
-
-        Without noise, at least N_U points are required, and they must determine a quadratic.
-        """
-        k, d = X.shape
-        p = n_unknowns(d)
-        Psi = quadratic_features(ball.to_local(X))
-        if noise > 0:
-            penalty = math.sqrt(noise) * np.linalg.inv(_to_region(ball, d)).T
-            A, b = np.vstack([Psi, penalty]), np.append(y - mean_level, np.zeros(p))
-        elif k < p:
-            raise ValueError(
-                f"without noise a quadratic in {d} variables needs {p} points, got {k}; add points or noise"
-            )
-        else:
-            A, b = Psi, y - mean_level
-        Q, R = np.linalg.qr(A)
-        if np.min(np.abs(np.diag(R))) == 0:
-            raise ValueError("the points do not determine a quadratic; add points or noise")
+    def fit(cls, ball: Ellipsoid, X: Matrix, y: Vector, *, mean_level: float, noise: float) -> LocalQuadratic:
+        """Condition on any number of observations X (k, d), y (k,)."""
+        p = n_unknowns(X.shape[1])
+        penalty = math.sqrt(noise) * np.linalg.inv(_to_region(ball, X.shape[1])).T
+        Q, R = np.linalg.qr(np.vstack([quadratic_features(ball.to_local(X)), penalty]))
+        b = np.append(y - mean_level, np.zeros(p))
         return cls(ball, mean_level, solve_triangular(R, Q.T @ b), R, noise)
 
     def predict(self, A: Matrix) -> Prediction:
         """Mean and std at points A (m, d)."""
         Psi = quadratic_features(self.ball.to_local(A))
-        mean = self.mean_level + Psi @ self.coefficients
-        if self.noise == 0:
-            return Prediction(mean, np.zeros(len(A)))
         v = solve_triangular(self.R, Psi.T, trans="T")
-        return Prediction(mean, np.sqrt(self.noise * np.sum(v**2, axis=0)))
+        return Prediction(self.mean_level + Psi @ self.coefficients, np.sqrt(self.noise * np.sum(v**2, axis=0)))
 
 
 def _to_region(ball: Ellipsoid, d: int) -> Matrix:

@@ -8,6 +8,7 @@ Shapes: n observations Z (n, d) in local coordinates; p features.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -27,6 +28,7 @@ FIRST_RHO = 0.8  # where the search for rho starts
 SMALL_RHO_FACTOR = 4.0  # between radii of convergence below the least of RHOS ...
 MIN_RHO_RADII = 3.0  # ... down to this, in radii of the region
 QUADRATIC_RHOS = (12.8, 100.0, 1e4, 1e7)  # radii so large that the series is a quadratic in the whole cube
+NEARLY_QUADRATIC_RHO = 0.8  # from which on quadratics are searched too
 MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
@@ -52,30 +54,23 @@ class Series(NamedTuple):
         return self.rho > RHOS[-1]
 
 
-class WeightPrior(NamedTuple):
-    """A symmetric square root of the prior covariance of the weights, divided by s."""
-
-    std: Vector  # of the weights' own parts, (p,)
-    squares: np.ndarray  # indices of the squares
-    common: float  # added to each entry of the squares' block
-
-    def times(self, A: Matrix) -> Matrix:
-        """A (k, p) times the root."""
-        A = A * self.std
-        A[:, self.squares] += self.common * np.sum(A[:, self.squares], axis=1, keepdims=True)
-        return A
-
-
 class SeriesFit(NamedTuple):
     """The posterior for one series."""
 
     loss: float  # negative logarithm of the evidence
-    weights: Vector  # in units of the prior's square root
-    R: Matrix
-    prior: WeightPrior
+    qr: Matrix  # the factorisation of LAPACK, (n + p, p + 1): R and the values in its upper triangle
+    std: Vector  # of the weights' own parts a priori, divided by s, (p,)
     variance: float  # s^2
     residual: float  # in units of s^2
     log_determinant: float  # of the covariance of the values, in units of s^2; half of it
+
+    def weights(self, d: int) -> tuple[Vector, Matrix]:
+        """Posterior mean of the weights, and F with F F' their posterior covariance divided by s^2."""
+        p = len(self.std)
+        R = np.triu(self.qr[:p, :p])
+        both = solve_upper(R, np.column_stack([self.qr[:p, p], np.eye(p)]))
+        both = times_prior_root(both.T, self.std, d).T
+        return both[:, 0], both[:, 1:]
 
     def negative_log_density(self, n: int, variance: float) -> float:
         """-log p of the n values for a given s^2, up to a constant of n."""
@@ -102,50 +97,53 @@ class SeriesData:
 
     @cached_property
     def _features(self) -> Matrix:
-        """Monomials of the observations up to the highest degree, (n, p); those of a lower degree come first."""
-        return monomials(self.Z.shape[1], self.max_degree)(self.Z)
+        """Monomials of the observations up to the highest degree, those of a lower degree first, (n, p).
+
+        They are multiplied by the part of the prior's root that all series have in common.
+        """
+        d = self.Z.shape[1]
+        return with_common_curvature(monomials(d, self.max_degree)(self.Z), d)
 
     def fit(self, series: Series, radius: float) -> SeriesFit:
         """The posterior for one series."""
         degree, t = series.degree, radius / series.rho
         (n, d), p = self.Z.shape, n_terms(self.Z.shape[1], degree)
-        features, degrees = self._features[:, :p], monomials(d, degree).degree
-        std = np.where(degrees == 1, LINEAR_PRIOR_STD, t ** (degrees - 2.0))
-        if series.mixed != 1:
-            std[_mixed(d)] *= series.mixed
-        prior = WeightPrior(std, _squares(d), (math.sqrt(1 + COMMON_CURVATURE_STD**2 * d) - 1) / d)
+        std = _prior_std(d, degree, t, series.mixed)
         noise = t ** (degree - 1.0) * self.r ** (degree + 1) + NUGGET * self.r
         A = np.zeros((n + p, p + 1), order="F")
-        A[:n, :p] = prior.times(features) / noise[:, None]
-        A[:n, p] = self.differences / noise
+        np.multiply(self._features[:, :p], std, out=A[:n, :p])
+        A[:n, p] = self.differences
+        A[:n] /= noise[:, None]
         A[n:, :p].flat[:: p + 1] = 1.0
         qr, *_ = dgeqrf(A, overwrite_a=True)
-        R = np.triu(qr[:p, :p])
-        weights = solve_upper(R, qr[:p, p])
         residual = float(qr[p, p]) ** 2 if n else 0.0
         freedom = max(n - d, 0)
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
-        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(R)))))
+        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[:p]))))
         loss = 0.5 * freedom * math.log(variance) + log_determinant
-        return SeriesFit(loss, weights, R, prior, variance, residual, log_determinant)
+        return SeriesFit(loss, qr, std, variance, residual, log_determinant)
 
 
 def most_probable(
-    data: SeriesData, radius: float, first: Series | None, *, structured: bool
-) -> tuple[Series, SeriesFit]:
-    """Degree and rho of the highest evidence, with the posterior: for each degree, downhill on the grid of rho."""
+    data: SeriesData, radius: float, starts: Sequence[Series], *, structured: bool
+) -> list[tuple[Series, SeriesFit]]:
+    """The series of the highest evidence of each degree, with its posterior, the most probable first.
+
+    For each degree, downhill on the grid of rho: from the series of this degree among ``starts``, or from its middle.
+    If an end is nearly quadratic, downhill from the largest rho too: the loss rises by the Bayes factor that a
+    quadratic pays before it falls.
+    """
     degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
-    degrees = (degree, 2) if redundant and degree > 2 else (degree,)
     mixed = MIXED_STDS if structured else (1.0,)
-    best: tuple[Series, SeriesFit] | None = None
-    for m in degrees:
+    found: list[tuple[Series, SeriesFit]] = []
+    for m in sorted({2, degree} if redundant else {degree}):
         rhos = _small_rhos(radius) + RHOS + (QUADRATIC_RHOS if redundant and m == degree else ())
         walk = _Walk(data, radius, m, rhos, mixed)
-        found = walk.descend(first if first is not None and first.degree == m else Series(m, FIRST_RHO))
-        if best is None or found[1].loss < best[1].loss:
-            best = found
-    assert best is not None
-    return best
+        end = walk.descend(next((series for series in starts if series.degree == m), Series(m, FIRST_RHO)))
+        if rhos[-1] > RHOS[-1] and max(series.rho for series, _ in [*found, end]) >= NEARLY_QUADRATIC_RHO:
+            end = min(end, walk.descend(end[0]._replace(rho=rhos[-1])), key=lambda found: found[1].loss)
+        found.append(end)
+    return sorted(found, key=lambda found: found[1].loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,22 +175,43 @@ class _Walk:
         return self.fit(at).loss
 
     def descend(self, first: Series) -> tuple[Series, SeriesFit]:
-        """The end of the descent from a series, or from the largest rho if that is better and means a quadratic.
-
-        The loss may rise before it falls to that of a quadratic.
-        """
+        """The end of the descent from a series."""
         i = min(range(len(self.rhos)), key=lambda i: abs(math.log(self.rhos[i] / first.rho)))
         j = self.mixed.index(first.mixed) if first.mixed in self.mixed else 0
-        starts = [(i, j), (len(self.rhos) - 1, j)] if self.rhos[-1] > RHOS[-1] else [(i, j)]
-        sizes = len(self.rhos), len(self.mixed)
-        best = min((descend_on_grid(self.loss, start, sizes) for start in starts), key=self.loss)
-        return self.series(best), self.fit(best)
+        end = descend_on_grid(self.loss, (i, j), (len(self.rhos), len(self.mixed)))
+        return self.series(end), self.fit(end)
 
 
 def _small_rhos(radius: float) -> tuple[float, ...]:
     """Radii of convergence below the least of RHOS, down to that of a region, in rising order."""
     n = math.ceil(math.log(RHOS[0] / (MIN_RHO_RADII * radius), SMALL_RHO_FACTOR)) - 1
     return tuple(RHOS[0] / SMALL_RHO_FACTOR**k for k in range(n, 0, -1))
+
+
+def with_common_curvature(A: Matrix, d: int) -> Matrix:
+    """A (k, p) times the symmetric square root of the covariance that the squares' weights have by their common part.
+
+    Their block is I + COMMON_CURVATURE_STD^2 (all ones), whose root is I + c (all ones).
+    """
+    squares, c = _squares(d), (math.sqrt(1 + COMMON_CURVATURE_STD**2 * d) - 1) / d
+    A = A.copy()
+    A[:, squares] += c * np.sum(A[:, squares], axis=1, keepdims=True)
+    return A
+
+
+def times_prior_root(A: Matrix, std: Vector, d: int) -> Matrix:
+    """A (k, p) times the root of the prior covariance of the weights; the std of the squares' own parts is 1."""
+    return with_common_curvature(A, d) * std
+
+
+@lru_cache(maxsize=256)
+def _prior_std(d: int, degree: int, t: float, mixed: float) -> Vector:
+    """Prior std of the weights' own parts, divided by s, (p,)."""
+    degrees = monomials(d, degree).degree
+    std = np.where(degrees == 1, LINEAR_PRIOR_STD, t ** (degrees - 2.0))
+    std[_mixed(d)] *= mixed
+    std.setflags(write=False)  # shared by all that ask for it
+    return std
 
 
 @lru_cache(maxsize=64)

@@ -34,6 +34,7 @@ Shapes: n observations X (n, d), y (n,); p features; points Z (k, d) in local co
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -44,7 +45,7 @@ from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction, PredictionDerivatives, std_with_derivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import MAX_DEGREE, Monomials, affordable_degree, monomials
-from dale.models.series import MIN_VARIANCE, NUGGET, Series, SeriesData, SeriesFit, most_probable, solve_upper
+from dale.models.series import MIN_VARIANCE, NUGGET, Series, SeriesData, SeriesFit, most_probable
 from dale.optim.projected_newton import FunctionValues
 
 MIN_FREEDOM = 1e-12  # 1 - leverage of an observation, below which rounding errors hide its leave-one-out error
@@ -73,6 +74,7 @@ class TaylorModel:
         differences: Their values minus y(c), (n,).
         terms: The features.
         series: Degree and radius of convergence.
+        starts: The most probable series of each degree, this one first: where the search of a similar model starts.
         scale: s.
         weights: Posterior mean of the weights, (p,).
         covariance_factor: F with F F' their posterior covariance divided by s^2, (p, p).
@@ -86,6 +88,7 @@ class TaylorModel:
     differences: Vector
     terms: Monomials
     series: Series
+    starts: tuple[Series, ...]
     scale: float
     weights: Vector
     covariance_factor: Matrix
@@ -101,7 +104,7 @@ class TaylorModel:
         value: float,
         *,
         max_degree: int = MAX_DEGREE,
-        first: Series | None = None,
+        starts: Sequence[Series] = (),
         structured: bool = False,
     ) -> TaylorModel:
         """From observations in the cube around a center, which is interpolated.
@@ -112,7 +115,7 @@ class TaylorModel:
             y: Their values.
             value: y(c).
             max_degree: Highest degree.
-            first: Where the search for degree and rho starts: those of a similar model.
+            starts: Where the search for rho starts: the series of a similar model, one for each degree.
             structured: Whether mixed second derivatives may be small a priori, by evidence.
 
         Examples:
@@ -123,8 +126,8 @@ class TaylorModel:
             array([1.5, 0.5])
         """
         data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree))
-        series, fit = most_probable(data, frame.radius, first, structured=structured)
-        return cls._of(frame, value, data, series, fit)
+        found = most_probable(data, frame.radius, starts, structured=structured)
+        return cls._of(frame, value, data, found[0][1], tuple(series for series, _ in found))
 
     def condition(self, Z: Matrix, differences: Vector) -> TaylorModel:
         """A new model with more observations in local coordinates, with the same degree and rho, and s estimated anew.
@@ -133,22 +136,26 @@ class TaylorModel:
         """
         data = SeriesData.of(np.vstack([self.Z, Z]), np.append(self.differences, differences), self.degree)
         fit = data.fit(self.series, self.radius)
-        return self._of(self.frame, self.value, data, self.series, fit)
+        return self._of(self.frame, self.value, data, fit, (self.series,))
 
     @classmethod
-    def _of(cls, frame: Ellipsoid, value: float, data: SeriesData, series: Series, fit: SeriesFit) -> TaylorModel:
-        """From the posterior of one series."""
-        root = solve_upper(fit.R, np.eye(len(fit.R)))
+    def _of(
+        cls, frame: Ellipsoid, value: float, data: SeriesData, fit: SeriesFit, starts: tuple[Series, ...]
+    ) -> TaylorModel:
+        """From the posterior of one series, the first of those given."""
+        d = data.Z.shape[1]
+        weights, covariance_factor = fit.weights(d)
         return cls(
             frame=frame,
             value=value,
             Z=data.Z,
             differences=data.differences,
-            terms=monomials(data.Z.shape[1], series.degree),
-            series=series,
+            terms=monomials(d, starts[0].degree),
+            series=starts[0],
+            starts=starts,
             scale=math.sqrt(fit.variance),
-            weights=fit.prior.times(fit.weights[None, :])[0],
-            covariance_factor=fit.prior.times(root.T).T,
+            weights=weights,
+            covariance_factor=covariance_factor,
             n_points=len(data.r),
             loss=fit.loss,
         )

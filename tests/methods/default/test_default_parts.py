@@ -56,7 +56,9 @@ def global_search(optimizer):
 
 
 def all_different(optimizer):
-    return len({t.unit_x.tobytes() for t in optimizer.history}) == len(optimizer.history)
+    """All points but those that are evaluated again to test for noise."""
+    points = [t.unit_x.tobytes() for t in optimizer.history if t.reason.source is not Source.REPLICATE]
+    return len(set(points)) == len(points) >= len(optimizer.history) - 2
 
 
 class TestAFunctionOfTheTrials:

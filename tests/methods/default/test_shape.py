@@ -31,8 +31,8 @@ def learn(fun, X, center, radius, start=None):
     """The model of a function in the shape that its values at these points teach."""
     y, value = fun(X), float(fun(center[None])[0])
 
-    def fit(shape, first, **options):
-        return TaylorModel.fit(Ellipsoid(center, radius, shape), X, y, value, first=first, **options)
+    def fit(shape, starts, **options):
+        return TaylorModel.fit(Ellipsoid(center, radius, shape), X, y, value, starts=starts, **options)
 
     return learn_shape(fit, start, radius)
 
@@ -78,7 +78,7 @@ class TestRules:
         """Losses of the ball, of the start, if there is one, and of one round after the other."""
         calls, losses = [], iter(losses)
 
-        def fit(shape, first, **options):
+        def fit(shape, starts, **options):
             calls.append(shape)
             return SimpleNamespace(
                 loss=next(losses),
@@ -86,6 +86,7 @@ class TestRules:
                 n_points=self.n,
                 differences=np.ones(self.n),
                 series=Series(2, 0.1),
+                starts=(),
                 frame=Ellipsoid(np.full(self.d, 0.5), self.radius, shape),
                 curvatures=lambda axes: (np.eye(self.d), np.array(curvatures)),
             )
@@ -107,6 +108,13 @@ class TestRules:
         _, calls = self.learn([-50.0 * k for k in range(20)])
         assert len(calls) == 1 + MAX_ROUNDS
 
+    def test_the_first_round_from_a_ball_may_gain_little(self):
+        little = 0.1 * MIN_GAIN
+        assert len(self.learn([0.0, -little, -50.0, -50.0])[1]) == 4
+        assert len(self.learn([0.0, 0.0, -50.0])[1]) == 2
+        start = np.diag([3.0, 1 / 3])  # improved before
+        assert len(self.learn([0.0, -50.0, -50.0 - little, -60.0], start=start)[1]) == 3
+
     def test_a_shape_pays_half_the_logarithm_of_the_observations_for_each_freedom(self):
         freedoms = self.d * (self.d + 1) / 2 - 1
         price = freedoms * math.log(self.n) / 2
@@ -117,13 +125,14 @@ class TestRules:
     def test_small_mixed_derivatives_pay_for_one_freedom(self, gain, is_structured):
         d, n = MIN_DIMENSION_PARALLEL, MIN_POINTS_PER_AXIS * MIN_DIMENSION_PARALLEL  # too few for other shapes
 
-        def fit(shape, first, *, structured):
+        def fit(shape, starts, *, structured):
             return SimpleNamespace(
                 loss=-gain * math.log(n) / 2 if structured else 0.0,
                 center=np.full(d, 0.5),
                 n_points=n,
                 differences=np.ones(n),
                 series=Series(2, 0.1, 0.01 if structured else 1.0),
+                starts=(),
             )
 
         assert (learn_shape(fit, None, self.radius).series.mixed != 1) == is_structured
@@ -146,10 +155,10 @@ class TestRules:
         X = points(rng, center, radius, 40)
         shapes = []
 
-        def fit(shape, first, **options):
+        def fit(shape, starts, **options):
             shapes.append(shape)
             frame = Ellipsoid(center, radius, shape)
-            model = TaylorModel.fit(frame, X, np.sum(X, axis=1), 1.5, first=first, **options)
+            model = TaylorModel.fit(frame, X, np.sum(X, axis=1), 1.5, starts=starts, **options)
             assert_valid(model)
             return model
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -134,7 +135,7 @@ class LocalProblem:
         far = self._nearest(self._max_points)
         if len(far) == len(self.near):
             return near
-        wide = self._fit(near.frame, self.y, near.series, rows=far)
+        wide = self._fit(near.frame, self.y, near.starts, rows=far)
         r = np.linalg.norm(near.frame.to_local(self.X), axis=1)
         inner = np.zeros(len(self.X), dtype=bool)
         inner[self.near[np.argsort(r[self.near], kind="stable")[: len(self.near) // 2]]] = True
@@ -144,17 +145,17 @@ class LocalProblem:
         return wide if wide.surprise(X[far], y[far], inner[far]) < surprise - margin else near
 
     def _fit_objective(
-        self, shape: Matrix | None = None, first: Series | None = None, *, structured: bool = False
+        self, shape: Matrix | None = None, starts: Sequence[Series] = (), *, structured: bool = False
     ) -> TaylorModel:
         """The model of the objective in a shape."""
         frame = Ellipsoid(self.X[self.center], self.region.radius, shape)
-        return self._fit(frame, self.y, first, structured=structured)
+        return self._fit(frame, self.y, starts, structured=structured)
 
     def _fit(
         self,
         frame: Ellipsoid,
         y: Vector,
-        first: Series | None = None,
+        starts: Sequence[Series] = (),
         *,
         structured: bool = False,
         rows: np.ndarray | None = None,
@@ -162,7 +163,13 @@ class LocalProblem:
         """The model of values y (n,) in a frame; of near ones, or of these rows."""
         value, rows = float(y[self.center]), self.near if rows is None else rows
         return TaylorModel.fit(
-            frame, self.X[rows], y[rows], value, max_degree=self.settings.max_degree, first=first, structured=structured
+            frame,
+            self.X[rows],
+            y[rows],
+            value,
+            max_degree=self.settings.max_degree,
+            starts=starts,
+            structured=structured,
         )
 
     def _with_fantasies(self, model: TaylorModel, lowest: float, y: Vector) -> TaylorModel:

@@ -39,7 +39,7 @@ from dale.models.taylor import TaylorModel
 MAX_ROUNDS = 4  # of improving a shape, in one proposal
 MAX_STRETCH = 4.0  # factor by which an axis changes in one round
 MAX_ASPECT = 1e4  # of the longest axis to the shortest
-MIN_GAIN = 0.1  # log evidence that a round has to gain
+MIN_GAIN = 0.5  # log evidence that a round has to gain
 MIN_CURVATURE = 1e-8  # in units of the largest: flatter axes count as this flat
 MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that the smaller families need
 MIN_DIMENSION_PARALLEL = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations
@@ -73,13 +73,13 @@ def learn_shape(
 
     Args:
         fit: The model of fixed observations in a shape (d, d), or None for a ball; its second argument is where the
-            search for degree and radius of convergence starts.
+            searches for the radius of convergence start (`TaylorModel.starts`).
         start: The shape to start from: that of the region's last step; None for a ball.
         radius: Radius of the region.
         movable: Coordinates that steps move, (d,); None for all. The shape acts on them alone.
         structured: Whether the smaller families, and structured models, may win.
     """
-    ball = fit(None, None, structured=False)
+    ball = fit(None, (), structured=False)
     movable = np.ones(len(ball.center), dtype=bool) if movable is None else movable
     d, n = int(np.sum(movable)), ball.n_points
     if d <= 1 or not ball.differences.any():  # a plateau has no shape
@@ -87,7 +87,7 @@ def learn_shape(
     start = None if start is None else _block(start, movable)
     balls = {False: ball}
     if structured and d >= MIN_DIMENSION_PARALLEL:
-        balls[True] = fit(None, ball.series, structured=True)
+        balls[True] = fit(None, ball.starts, structured=True)
     candidates = [(0, model) for model in balls.values()]
     for family in _families(d, n, structured=structured):
         own = start if start is not None and family.contains(start) else None
@@ -112,19 +112,23 @@ def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
 def _improved(
     fit: Fit, ball: TaylorModel, start: Matrix | None, radius: float, movable: np.ndarray, family: _Family
 ) -> TaylorModel:
-    """The model in the shape that rounds of improvement lead to, from the ball or from a better shape."""
-    best = ball
+    """The model in the shape that rounds of improvement lead to, from the ball or from a better shape.
+
+    A round has to gain ``MIN_GAIN``; the first one from a ball, whose Hessian is a poor guide, may gain less.
+    """
+    best, min_gain = ball, 0.0
     if start is not None:
-        known = fit(_embedded(_within_cube(start, radius), movable), ball.series, structured=family.structured)
-        best = known if known.loss < ball.loss else ball
+        known = fit(_embedded(_within_cube(start, radius), movable), ball.starts, structured=family.structured)
+        if known.loss < ball.loss:
+            best, min_gain = known, MIN_GAIN
     for _ in range(MAX_ROUNDS):
         block = family.improve(best, movable)
         if block is None:
             break
-        new = fit(_embedded(_within_cube(block, radius), movable), best.series, structured=family.structured)
-        if not new.loss < best.loss - MIN_GAIN:
+        new = fit(_embedded(_within_cube(block, radius), movable), best.starts, structured=family.structured)
+        if not new.loss < best.loss - min_gain:
             break
-        best = new
+        best, min_gain = new, MIN_GAIN
     return best
 
 
