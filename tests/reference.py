@@ -230,6 +230,29 @@ def identify_regions(X, y, eps=1e-9, margin=0.05, margin_from="center", continue
 
 
 # --- One iteration (Alg. 1, lines 6-7, with the settings of Sec. 4) --------------------------------------------------
+def apart(A, values, n=10, distance=0.1):
+    """The n best of points A (m, d), each at a distance from all better ones."""
+    chosen = []
+    for i in np.argsort(-values):
+        if len(chosen) < n and all(np.linalg.norm(A[i] - A[j]) > distance for j in chosen):
+            chosen.append(i)
+    return A[chosen]
+
+
+def climb(f, A, step=0.05, shortest=1e-4):
+    """The local maxima of f uphill of points A (m, d) of the cube, by steps along the axes, and the values there."""
+    axes = np.vstack([np.eye(A.shape[1]), -np.eye(A.shape[1])])
+    values, steps = f(A), np.full(len(A), step)
+    while steps.max() > shortest:
+        B = np.clip(A[:, None, :] + steps[:, None, None] * axes, 0, 1)  # (m, 2 d, d)
+        around = f(B.reshape(-1, A.shape[1])).reshape(len(A), -1)
+        best, better = around.argmax(axis=1), around.max(axis=1) > values
+        A = np.where(better[:, None], B[np.arange(len(A)), best], A)
+        values = np.where(better, around.max(axis=1), values)
+        steps = np.where(better, steps, steps / 2)
+    return A, values
+
+
 def propose(
     X,
     y,
@@ -243,7 +266,7 @@ def propose(
     jitter=1e-10,
     **regions_as,
 ):
-    """The next point, searched for among candidates (m, d), of which some must lie outside all regions.
+    """The next point, searched for from the best of candidates (m, d), of which some must lie outside all regions.
 
     log_alpha_previous is the log_alpha of the step before, in the unit of the present y. None: that of eq. 8, computed
     on today's data at the old length-scale. regions_as: arguments of identify_regions.
@@ -266,23 +289,32 @@ def propose(
         return (c, s2) if s2 > 1e-12 else (0.0, 1.0)  # ours: for equal values; y is standardised
 
     def acquire(l, c, s2):
-        K, k_star = k_se(X_out, X_out, l), k_se(X_out, free, l)
-        mean, variance = posterior(K, k_star, np.ones(len(free)), y_out, c, jitter)
-        return log_acquisition(mean, np.sqrt(s2 * variance), best)  # s2 scales K and k_star: it cancels in the mean
+        """The highest maximum outside the regions, and its value; ours: a maximum of k_s in a region is none."""
+        K = k_se(X_out, X_out, l)
+
+        def log_alpha(A):
+            mean, variance = posterior(K, k_se(X_out, A, l), np.ones(len(A)), y_out, c, jitter)
+            return log_acquisition(mean, np.sqrt(s2 * variance), best)  # s2 scales K and k_star: it cancels in the mean
+
+        values = log_alpha(free)
+        maxima = zip(*climb(log_alpha, apart(free, values)), strict=True)
+        outside = [(x, value) for x, value in maxima if ball_of(x, balls) is None]
+        x, value = max(outside or [(free[values.argmax()], values.max())], key=lambda pair: pair[1])
+        return x, float(value)
 
     # Line 6, by Alg. 2; ours: what is computed today has one mean and variance, from the old l.
     c, s2 = estimate(l_previous)
     l_new = max(l_previous / 2, length_scale_floor(n, d, min_correlation))  # Alg. 2, lines 2-3
-    log_new = float(acquire(l_new, c, s2).max())  # line 4
-    log_old = float(acquire(l_previous, c, s2).max()) if log_alpha_previous is None else log_alpha_previous  # line 5
+    log_new = acquire(l_new, c, s2)[1]  # line 4
+    log_old = acquire(l_previous, c, s2)[1] if log_alpha_previous is None else log_alpha_previous  # line 5
     l = alpha_ratio_step(log_old, log_new, l_previous, l_new, threshold)
     comparable = l_new < l_previous and max(log_old, log_new) > -math.inf
 
     # Line 7: the best point outside, then the minimum of each region, if its acquisition value is larger.
     c, s2 = estimate(l)
-    log_alpha = float(acquire(l, c, s2).max())  # alpha*_n, of the next step
-    values = acquire(l, c, s2 / variance_divisor if regions else s2)
-    point, source, value = free[values.argmax()], "global", float(values.max())
+    log_alpha = acquire(l, c, s2)[1]  # alpha*_n, of the next step
+    point, value = acquire(l, c, s2 / variance_divisor if regions else s2)
+    source = "global"
     for r in regions:
         # k_q with at least N_U points and no noise: the least-squares quadratic, of no std (test_reference.py).
         local = float(log_acquisition(r["minimum"], 0.0, best))

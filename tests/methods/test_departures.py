@@ -5,76 +5,26 @@ import math
 
 import numpy as np
 import pytest
+from departures import CORNERS, SQUARE, bowl, cluster, context_of, data_of, given, global_beside_region, run, square
 
 import dale
 import reference
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.history.minima import minima_in_cube
 from dale.history.reason import Source
-from dale.history.seeding import generator
 from dale.methods import bayesian_optimization as bayes
 from dale.methods.bayesian_optimization import GlobalModelContext
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.floor import length_scale_floor
 from dale.methods.region_identification import CandidateStatus, RegionIdentification, identify_regions
 from dale.models.base import Prediction
-from dale.models.cholesky import IncrementalCholesky
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.preprocessing import POINT_RESOLUTION, VALUE_RESOLUTION
 from dale.models.transforms import Standardize
-from dale_bench.functions import get
-from snapshots import snapshot_of
 
-
-def context_of(optimizer, method=None):
-    """The data of the next proposal."""
-    snapshot = snapshot_of(optimizer.history, optimizer.space.dimension)
-    rng = generator(optimizer.seed, snapshot.history.n_asked)
-    return GlobalModelContext(method or optimizer.method, snapshot, rng, IncrementalCholesky())
-
-
-def given(X, y, method=None):
-    """An optimizer of the unit cube that was handed these evaluations."""
-    optimizer = dale.Optimizer([(0, 1)] * X.shape[1], seed=0, method=method or dale.methods.paper())
-    for x, value in zip(X, y, strict=True):
-        optimizer.add(x, value)
-    return optimizer
-
-
-def run(name, budget, seed=0):
-    function = get(name)
-    optimizer = dale.Optimizer(function.bounds, seed=seed, method=dale.methods.paper())
-    for _ in range(budget):
-        trial = optimizer.ask()
-        optimizer.tell(trial, function.fun(trial.x))
-    return optimizer
-
-
-def bowl(X, bottom=(0.52, 0.47)):
-    return np.sum((X - np.array(bottom)) ** 2, axis=-1)
-
-
-CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-
-
-def cluster(width=0.1):
-    """As many points around the middle of the square as a quadratic has unknowns."""
-    angles = 2 * np.pi * np.arange(5) / 5
-    ring = np.column_stack([np.cos(angles), np.sin(angles)]) * np.linspace(0.7, 1.0, 5)[:, None]
-    return np.vstack([[[0.5, 0.5]], 0.5 + width * ring])
-
-
-SQUARE = np.vstack([cluster(), CORNERS])
-
-
-@pytest.fixture
-def with_region():
-    """One region in the middle, four observations outside it."""
-    optimizer = given(SQUARE, bowl(SQUARE))
-    assert len(context_of(optimizer).regions.live) == 1
-    return optimizer
+with_region = pytest.fixture(square)
 
 
 def test_the_constants_are_those_of_section_four():
@@ -292,16 +242,23 @@ class TestGlobalModel:
         assert context.regions.inside(X).all()
         np.testing.assert_array_equal(context.posterior(0.5).points, X)
 
-    def test_a_maximum_on_the_surface_of_a_region_is_found(self, with_region):
-        """The acquisition function is largest inside, where the gradient leads and no point is allowed."""
+    def test_a_maximum_in_a_region_is_none_of_the_global_model(self, with_region):
+        """Next to the region its acquisition function is larger than at its other maximum, and rises into it."""
         context = context_of(with_region)
         (region,) = context.regions.live
-        values = np.append(np.ones(4), context.best - 1)  # a model that expects the most in the middle of the region
-        posterior = GaussianProcess.fit(SquaredExponential(0.3), np.vstack([CORNERS, region.ball.center]), values)
-        found, A = context.search(posterior), np.random.default_rng(0).random((20_000, 2))
-        values, inside = LogExpectedImprovement()(posterior.predict(A), context.best), context.regions.inside(A)
-        assert np.max(values[inside]) > found.value > np.max(values[~inside]) - 1e-3
-        assert np.linalg.norm(found.x - region.ball.center) == pytest.approx(region.ball.radius, rel=1e-3)
+        points = np.vstack([CORNERS, region.ball.center, [0.85, 0.6]])
+        posterior = GaussianProcess.fit(
+            SquaredExponential(0.1), points, np.append(np.ones(4), context.best - np.array([1.0, 0.5]))
+        )
+
+        def values(A):
+            return LogExpectedImprovement()(posterior.predict(A), context.best)
+
+        found = context.search(posterior)
+        assert found.x == pytest.approx([0.85, 0.6], abs=0.05)
+        ring = np.column_stack([np.cos(t := np.linspace(0, 2 * np.pi, 100)), np.sin(t)])
+        assert np.min(values(region.ball.center + 1.001 * region.ball.radius * ring)) > found.value
+        assert np.max(values(found.x + 1e-3 * ring)) < found.value  # a maximum
 
     def test_the_variance_is_divided_in_the_comparison_with_regions_only(self, monkeypatch, with_region):
         searched = []
@@ -320,18 +277,20 @@ class TestGlobalModel:
         assert chosen.prior.variance == pytest.approx(own.variance / 100)
         assert chosen.prior.mean == pytest.approx(own.mean)
         assert stored.prior == own
-        assert compared[1].prior.variance == GaussianProcess.fit(SquaredExponential(1.0), *_data(chosen)).prior.variance
+        assert (
+            compared[1].prior.variance == GaussianProcess.fit(SquaredExponential(1.0), *data_of(chosen)).prior.variance
+        )
         assert reason.n_regions == 1
 
         searched.clear()
         X = np.random.default_rng(0).random((5, 2))
         given(X, bowl(X)).ask()
-        own = GaussianProcess.fit(searched[-1].kernel, *_data(searched[-1])).prior
+        own = GaussianProcess.fit(searched[-1].kernel, *data_of(searched[-1])).prior
         assert searched[-1].prior.variance == pytest.approx(own.variance)
 
     def test_the_reason_has_the_undivided_std(self):
         """A global proposal beside a live region: predicted as the model has it, chosen as the comparison has it."""
-        optimizer, trial = _global_beside_a_region()
+        optimizer, trial = global_beside_region()
         context = context_of(optimizer)
         posterior = context.posterior(trial.reason.length_scale)
         mean, std = posterior.predict(trial.unit_x[None, :])
@@ -436,16 +395,3 @@ def test_the_acquisition_function_is_larger_for_better_points():
     value = LogExpectedImprovement()(Prediction(mean, std), best)
     np.testing.assert_allclose(np.exp(value), reference.expected_improvement(mean, std, best))
     assert value[1] > value[0]
-
-
-def _data(posterior):
-    return posterior.points, posterior.values
-
-
-def _global_beside_a_region():
-    """A history whose next proposal comes from the global model although a region lives, and that proposal."""
-    for seed in range(8):
-        for k, trial in enumerate(run("branin", 30, seed).history):
-            if trial.reason.source is Source.GLOBAL and trial.reason.n_regions:
-                return run("branin", k, seed), trial
-    raise AssertionError("no such proposal in eight runs: take others")

@@ -29,19 +29,14 @@ def run(fun, space, budget, seed, method=None):
 @pytest.mark.parametrize(("name", "seed"), [("branin", 0), ("branin", 3), ("hart3", 1)])
 @pytest.mark.parametrize("reading", [OURS, "surface-break-computed", "center-always-stored"])
 def test_every_step_agrees_with_the_oracle(name, seed, reading):
-    """Same regions, same length-scale, same alpha*, and no candidate of the oracle has a larger acquisition value.
-
-    With a stored alpha*, a maximum of the oracle, the best of its candidates, is compared with one of ours: hence the
-    tolerance.
-    """
+    """Same regions, and the same maxima, length-scale and source but for a step in ten, where a search misses some."""
     function, n_steps = get(name), 30
     method = dale.methods.paper() if reading == OURS else method_of(reading)
     margin_from, after, denominator = reading.split("-")
     regions_as = {"margin_from": margin_from, "continue_after": tuple(map(str, AFTER[after]))}
-    tolerance = 0.15 if denominator == "computed" else 0.35
     history = run(function.fun, function.bounds, n_steps, seed, method).history
-    candidates = np.random.default_rng(0).random((4000 if denominator == "computed" else 12000, function.dimension))
-    agreed = decided = 0
+    candidates = np.random.default_rng(0).random((2000, function.dimension))
+    missed, decided = [], 0
     for n in range(3, n_steps):
         X = np.array([t.unit_x for t in history[:n]])
         y = np.array([t.value for t in history[:n]])
@@ -58,23 +53,27 @@ def test_every_step_agrees_with_the_oracle(name, seed, reading):
         )
         regions, _ = reference.identify_regions(X, z, **regions_as)
         assert reason.n_regions == len(regions)
-        if reason.log_alpha_ratio is not None and abs(reason.log_alpha_ratio - np.log(1.5)) > tolerance:
+        if not same_maxima(reason, expected, np.log(y.std())):
+            missed.append(n)
+            continue
+        if reason.log_alpha_ratio is not None and abs(reason.log_alpha_ratio - np.log(1.5)) > 0.05:
             assert reason.cooled == expected["cooled"], n
             assert reason.length_scale == pytest.approx(expected["l"], rel=1e-12)
-            if np.isfinite(expected["log_alpha_ratio"]):  # the oracle underflows
-                assert reason.log_alpha_ratio == pytest.approx(expected["log_alpha_ratio"], abs=tolerance, rel=0.1)
             decided += 1
-        if reason.cooled != expected["cooled"] or reason.source != expected["source"]:
-            continue
-        if denominator == "stored":
-            assert max(reason.log_alpha - np.log(y.std()), -700) == pytest.approx(
-                max(expected["log_alpha"], -700), abs=tolerance
-            )
-        # The oracle's candidates hold our point: equal means that none of the others is better.
-        assert reason.expected_improvement / y.std() == pytest.approx(expected["acquisition"], rel=1e-2)
-        agreed += 1
-    assert agreed >= 22
+        assert reason.source == expected["source"]
+    assert len(missed) <= 2, missed
     assert decided >= 4
+
+
+def same_maxima(reason, expected, log_unit):
+    """Whether the oracle found the same maxima of the acquisition function, as logarithms; it underflows at -700."""
+    pairs = [(np.log(reason.expected_improvement) - log_unit, np.log(expected["acquisition"]))]
+    if reason.log_alpha is not None:
+        pairs.append((reason.log_alpha - log_unit, expected["log_alpha"]))
+    if reason.log_alpha_ratio is not None:
+        ratio = expected["log_alpha_ratio"]
+        pairs.append((reason.log_alpha_ratio, ratio if np.isfinite(ratio) else reason.log_alpha_ratio))
+    return all(max(a, -700) == pytest.approx(max(b, -700), abs=0.05, rel=1e-2) for a, b in pairs)
 
 
 @pytest.mark.slow

@@ -121,6 +121,19 @@ def test_a_forbidden_maximum_does_not_hide_a_lower_one():
     np.testing.assert_allclose(found.x, [0.8, 0.8], atol=1e-4)
 
 
+def test_the_edge_of_a_forbidden_set_is_no_maximum():
+    """The values there are larger than at the lower maximum, and rise into the set."""
+    f, gradient = bumps(np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([1.0, 0.1]), 0.1)
+
+    def allowed(A):
+        return np.linalg.norm(A - 0.2, axis=1) > 0.1
+
+    starts = starting_points(np.random.default_rng(0), Box.unit(2))
+    assert max(f(x) for x in starts[allowed(starts)]) > 0.3
+    found = search(f, gradient, Box.unit(2), allowed=allowed)
+    np.testing.assert_allclose(found.x, [0.8, 0.8], atol=1e-4)
+
+
 def test_none_if_no_start_is_allowed_or_has_a_value():
     f, gradient = quadratic(np.full(2, 0.5), np.eye(2))
     assert search(f, gradient, Box.unit(2), allowed=lambda A: np.zeros(len(A), dtype=bool)) is None

@@ -53,11 +53,11 @@ from dale.models.preprocessing import (
     quantize,
 )
 from dale.models.transforms import Standardize
-from dale.optim.multistart import Box, Maximum, maximize, starting_points
+from dale.optim.multistart import NEAR_POINTS, Box, Maximum, maximize, starting_points
 
 N_INITIAL = 3  # Sec. 4: three samples by latin hypercube sampling
 VARIANCE_DIVISOR = 100.0  # Sec. 4
-SURFACE_POINTS = 256  # on each region, where the acquisition function may be largest although its gradient leads inside
+REGION_DISTANCE = 0.5  # of the starting points around a region, in its radii: the standard deviation
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class BayesianOptimization:
     n_initial: int = N_INITIAL
     kernel: KernelFactory = SquaredExponential
     name: ClassVar[str] = "bayesian_optimization"
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
     capabilities: ClassVar[Capabilities] = Capabilities()
 
     def changed_settings(self) -> Mapping[str, Any]:
@@ -130,13 +130,10 @@ class GlobalModelContext:
     rng: np.random.Generator
     cache: IncrementalCholesky
     box: Box = field(init=False)
-    starts: Matrix = field(init=False)
     _searched: dict[GaussianProcess, Maximum | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
-        incumbent = self.observations.X[np.nanargmin(self.observations.y)]
-        object.__setattr__(self, "starts", starting_points(self.rng, self.box, incumbent))
 
     @property
     def observations(self) -> Observations:
@@ -267,23 +264,22 @@ class GlobalModelContext:
             value, by_mean, by_std = self.method.acquisition.partials(prediction, best)
             return float(value), by_mean * mean_gradient + by_std * std_gradient
 
-        found = maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
-        if len(self.surfaces) == 0:
-            return found
-        on_surfaces = values(self.surfaces)
-        i = int(np.argmax(on_surfaces))
-        best_outside = -math.inf if found is None else found.value
-        return Maximum(self.surfaces[i], float(on_surfaces[i])) if on_surfaces[i] > best_outside else found
+        return maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
 
     @cached_property
-    def surfaces(self) -> Matrix:
-        """Allowed points (m, d) on the surfaces of the live regions, a trifle outside."""
-        directions = self.rng.standard_normal((len(self.regions.live), SURFACE_POINTS, self.dimension))
-        directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-        balls = [region.ball for region in self.regions.live]
-        points = [ball.center + (1 + 1e-4) * ball.radius * u for ball, u in zip(balls, directions, strict=True)]
-        A = np.clip(np.vstack([np.empty((0, self.dimension)), *points]), self.box.low, self.box.high)
-        return A[self.allowed(A)]
+    def starts(self) -> Matrix:
+        """Starting points of every search, (m, d): over the box, around the incumbent and around each live region.
+
+        The global model does not see the observations in a region, so it often has a narrow maximum close to one.
+        """
+        incumbent = self.observations.X[np.nanargmin(self.observations.y)]
+        starts = [starting_points(self.rng, self.box, incumbent)]
+        for region in self.regions.live:
+            directions, distances = self.rng.standard_normal((2, NEAR_POINTS, self.dimension))
+            directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+            radii = region.ball.radius * (1 + REGION_DISTANCE * np.abs(distances[:, :1]))
+            starts.append(np.clip(region.ball.center + radii * directions, self.box.low, self.box.high))
+        return np.vstack(starts)
 
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) are in no region, and neither observed nor pending."""

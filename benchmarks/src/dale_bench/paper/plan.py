@@ -17,7 +17,7 @@ from dale_bench.contenders import label
 RUNS = 32  # Sec. 4.3
 QUICK_RUNS = 4
 MIN_RUNS = 4  # for a verdict
-PES_RUNS = 4  # a run takes minutes
+PES_RUNS = 8  # a run takes minutes
 QUICK_SHARE = 0.5  # of the budget
 QUICK_STAND_INS = {"ei_optimal": "ei_optimal300"}
 
