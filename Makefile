@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all storm lint bench clean
 
 demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write the plots
 	$(BIN)/python -m dale demo
@@ -16,8 +16,12 @@ demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write th
 test: lint  ## lint, types, imports and all tests but the long ones
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/test.stamp  ## the long tests: statistics over many seeds, many processes, killed processes
+test-all: $(VENV)/test.stamp  ## the long tests: statistics over many seeds, more cases of each storm
 	$(PYTEST) -m slow
+
+storm: $(VENV)/test.stamp  ## random kills, power cuts, full disks, ...: make storm MINUTES=60; SEED=1 CASE=power/17 repeats one
+	PYTHONPATH=tests:tests/store:tests/evaluate $(BIN)/python -m storm --minutes $(or $(MINUTES),8) \
+		$(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE))
 
 lint: $(VENV)/test.stamp  ## style, types, and which package may import which
 	$(BIN)/ruff check .

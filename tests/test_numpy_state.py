@@ -73,3 +73,16 @@ def test_a_run_is_the_same_whatever_the_state_of_the_caller(case):
     expected = run(*CASES[case])
     with hostile_state():
         assert run(*CASES[case]) == expected
+
+
+def test_a_stored_run_is_read_in_the_same_state(tmp_path):
+    fun, space, settings = CASES["noise"]
+    dale.minimize(fun, space, budget=20, seed=0, store=tmp_path / "run.db", **settings)
+
+    def read():
+        run = dale.open(tmp_path / "run.db")
+        return str(run.result()), run.best.id, run.best_value
+
+    expected = read()
+    with hostile_state():
+        assert read() == expected

@@ -10,6 +10,7 @@ import numpy as np
 
 import dale
 from dale.history.reason import Source
+from dale.history.trial import TrialState
 from dale.methods.base import Proposal
 from user_method import UserMethod
 
@@ -66,6 +67,63 @@ def without_store(budget):
         trial = optimizer.ask()
         optimizer.tell(trial, valley(trial.x))
     return optimizer.history
+
+
+def step(optimizer, objective, n, error="it broke\nhere"):
+    """Bring a run to n finished trials, some of them failed or to be retried."""
+    while (k := len([t for t in optimizer.history if t.state is not TrialState.PENDING])) < n:
+        trial = optimizer.ask()
+        if k % 7 == 5:
+            optimizer.fail(trial, error, retry=k % 2 == 0)
+        else:
+            optimizer.tell(trial, objective(trial.params), noise=0.0 if k % 3 else None)
+
+
+def stepped(n):
+    """The history of such a run in memory."""
+    optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform())
+    step(optimizer, valley, n)
+    return optimizer.history
+
+
+LIMITED = """
+import resource, sys
+import dale
+from store_runs import BOUNDS, Uniform, same_runs
+store = sys.argv[1]
+optimizer = dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=store)
+while True:
+    trial = optimizer.ask()
+    optimizer.tell(trial, trial.x[0])
+    if trial.id == 5:
+        break
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    for k in range(10000):
+        before = optimizer.history
+        trial = optimizer.ask()
+        before = optimizer.history
+        optimizer.tell(trial, 0.25 + k)
+except dale.StoreError as error:
+    assert same_runs(optimizer.history, before), "the state in memory has changed"
+    assert "is the disk full?" in str(error), str(error)
+    print(error)
+else:
+    raise SystemExit("the limit was never reached")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert same_runs(dale.open(store).history, before), "the state on disk has changed"
+again = optimizer.ask()  # there is space again: the run continues
+optimizer.tell(again, 1.5)
+assert dale.open(store).history[again.id].value == 1.5
+"""
+
+
+def limited(store, limit):
+    """A run that fails where no file may grow beyond this size, and continues without the limit; returns the error."""
+    program = start("-c", LIMITED, store, limit)
+    said, errors = program.communicate()
+    assert program.returncode == 0, said + errors
+    return said
 
 
 def main(what, store, *rest):

@@ -11,6 +11,8 @@ import pytest
 from store_runs import BOUNDS, Uniform, same_runs, start, valley
 
 import dale
+from dale.store import locks, sqlite
+from dale.store.locks import FileLock
 
 ASK = """
 import dale, sys
@@ -172,6 +174,36 @@ Path.hardlink_to = lambda *args: (_ for _ in ()).throw(OSError("hard links are n
 {call} = connect if "{call}" == "sqlite3.connect" else lambda *args: os._exit(9)
 dale.Optimizer(BOUNDS, seed=0, method=Uniform(), store=sys.argv[1])
 """
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(37, "No locks available")])
+def test_an_attempt_that_ends_early_leaves_the_lock_of_another(tmp_path, monkeypatch, error):
+    """Ctrl-C, or an error of the file system, while another process has the lock."""
+    holder, other = FileLock(tmp_path / "run.db-write"), FileLock(tmp_path / "run.db-write")
+    holder.acquire()
+
+    def fails(fd):
+        raise error
+
+    monkeypatch.setattr(locks, "_lock", fails)
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        other.acquire()
+    assert not other.is_held()
+    other.release()
+    assert holder.is_held()
+    monkeypatch.undo()
+    assert not other.try_acquire()
+    holder.release()
+    assert other.try_acquire()
+    other.release()
+
+
+def test_a_log_that_vanishes_while_the_store_is_read(tmp_path, monkeypatch):
+    """Another process has deleted it between two looks at it."""
+    opened(tmp_path / "run.db").close()
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda self, **more: self.name == "run.db-wal" or exists(self, **more))
+    assert [file for file, *_ in sqlite._state(tmp_path / "run.db")] == [tmp_path / "run.db"]
 
 
 def test_a_deleted_lock_file_is_created_again(tmp_path):

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, valley
+from store_runs import BOUNDS, FULL, Uniform, same, same_runs, start, step, valley
 
 import dale
 from dale._blas import cpu_kind
@@ -30,16 +30,6 @@ def uninterrupted(n, objective, space, **settings):
     optimizer = dale.Optimizer(space, seed=0, **settings)
     step(optimizer, objective, n)
     return optimizer
-
-
-def step(optimizer, objective, n):
-    """Bring a run to n finished trials, some of them failed or to be retried."""
-    while (k := len([t for t in optimizer.history if t.state is not TrialState.PENDING])) < n:
-        trial = optimizer.ask()
-        if k % 7 == 5:
-            optimizer.fail(trial, "it broke\nhere", retry=k % 2 == 0)
-        else:
-            optimizer.tell(trial, objective(trial.params), noise=0.0 if k % 3 else None)
 
 
 @pytest.mark.parametrize(("objective", "space"), [(valley, BOUNDS), (mixed, MIXED)], ids=["real", "mixed"])

@@ -60,6 +60,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd: int | None = None
+        self._is_locked = False  # Ctrl-C may come when the file is open and not locked
         self._process = os.getpid()
         self._thread = get_ident()
         _all.add(self)
@@ -74,6 +75,7 @@ class FileLock:
             except (BlockingIOError, PermissionError):
                 self.close()
                 return False
+            self._is_locked = True
             if self.is_held():
                 return True
             self.close()  # the holder before has removed the file since it was opened
@@ -89,7 +91,7 @@ class FileLock:
 
     def is_held(self) -> bool:
         """Whether the lock is held here, on the file that has its name."""
-        return self._fd is not None and file_id(self.path) == file_id(self._fd)
+        return self._is_locked and self._fd is not None and file_id(self.path) == file_id(self._fd)
 
     def release(self) -> None:
         """Remove the file and the lock, if it is held here. A leftover file is harmless."""
@@ -113,7 +115,7 @@ class FileLock:
 
     def close(self) -> None:
         """Close the file; that releases the lock unless another process has inherited it."""
-        fd, self._fd = self._fd, None
+        fd, self._fd, self._is_locked = self._fd, None, False
         if fd is not None:
             os.close(fd)
 

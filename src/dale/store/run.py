@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from dale._blas import one_blas_thread
+from dale._computing import computing
+from dale._views import Viewable
 from dale.errors import StoreError
 from dale.history.evaluation import check_default_noise
 from dale.history.history import History
@@ -62,7 +63,7 @@ def _stored_space(problem: Mapping[str, Any], path: Path) -> Space:
         raise StoreError(f"{path}: {error}") from None
 
 
-class Run:
+class Run(Viewable):
     """A stored run, as it was when it was opened.
 
     Attributes:
@@ -106,14 +107,12 @@ class Run:
     @property
     def best(self) -> Trial | None:
         """As ``Optimizer.best``."""
-        with one_blas_thread():
-            return self.snapshot.incumbent.trial
+        return self.snapshot.incumbent.trial
 
     @property
     def best_value(self) -> float | None:
         """As ``Optimizer.best_value``."""
-        with one_blas_thread():
-            return self.snapshot.incumbent.value
+        return self.snapshot.incumbent.value
 
     @property
     def n_evaluated(self) -> int:
@@ -122,7 +121,7 @@ class Run:
 
     def result(self) -> Result:
         """As ``Optimizer.result``; input constraints, which are code, are known only at the trials."""
-        with one_blas_thread():
+        with computing():
             return Result.of(self.snapshot, self.seed)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
