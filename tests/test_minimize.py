@@ -193,9 +193,64 @@ def test_transient_failures_without_end_spend_the_budget():
     )
 
 
-def test_a_typo_in_the_objective_is_reported():
-    result = dale.minimize(lambda x: undefined_name, BOX, budget=4, seed=0)  # noqa: F821
-    assert "NameError: name 'undefined_name' is not defined" in str(result)
+def test_a_typo_in_the_objective_ends_the_run():
+    calls = []
+    with pytest.raises(NameError, match="name 'undefined_name' is not defined"):
+        dale.minimize(lambda x: calls.append(1) or undefined_name, BOX, budget=40, seed=0)  # noqa: F821
+    assert len(calls) == 5
+
+
+class TestSciPysHabits:
+    @pytest.mark.parametrize("true", [True, np.True_])
+    def test_a_callback_that_returns_true_stops(self, true):
+        result = dale.minimize(bowl, BOX, budget=30, seed=0, callback=lambda r: true if r.nfev == 4 else None)
+        assert (result.nfev, result.status) == (4, dale.Status.STOPPED)
+
+    @pytest.mark.parametrize("other", [None, False, 1, 0.5, "stop", [1]])
+    def test_a_callback_that_returns_anything_else_does_not(self, other):
+        assert dale.minimize(bowl, BOX, budget=4, seed=0, callback=lambda r: other).nfev == 4
+
+    @pytest.mark.parametrize("more", [{}, {"n_parallel": 2}])
+    def test_arguments(self, more):
+        result = dale.minimize(scaled_bowl, BOX, budget=6, seed=0, args=(3.0, 1.0), **more)
+        assert [t.value for t in result.history] == [3.0 * bowl(t.x) + 1.0 for t in result.history]
+
+    def test_one_argument_needs_no_tuple(self):
+        result = dale.minimize(scaled_bowl, BOX, budget=3, seed=0, args=2.0)
+        assert [t.value for t in result.history] == [2.0 * bowl(t.x) for t in result.history]
+
+    def test_a_command_takes_no_arguments(self):
+        with pytest.raises(TypeError, match="has its arguments in its list, got args="):
+            dale.minimize(dale.Command(["true", "{x0}", "{x1}"]), BOX, budget=3, args=(1,))
+
+    @pytest.mark.parametrize("generator", [np.random.default_rng, np.random.RandomState])
+    def test_a_generator_as_seed(self, generator):
+        def run(seed):
+            return dale.minimize(bowl, BOX, budget=5, seed=seed)
+
+        rng = generator(3)
+        first, second = run(rng), run(rng)
+        assert first.seed != second.seed
+        assert run(generator(3)).x_iters.tolist() == first.x_iters.tolist() == run(first.seed).x_iters.tolist()
+        assert dale.Optimizer(BOX, seed=generator(3)).seed == first.seed
+
+    @pytest.mark.parametrize("budget", [1e1, np.float64(10), np.int64(10)])
+    def test_a_budget_that_is_a_whole_number(self, budget):
+        assert dale.minimize(bowl, BOX, budget=budget, seed=0).nfev == 10
+
+    @pytest.mark.parametrize(
+        "kind", [np.float64, np.array, np.float32, lambda v: np.array([v]), lambda v: np.array([[v]])]
+    )
+    def test_values_as_numpy_returns_them(self, kind):
+        result = dale.minimize(
+            lambda x: dale.Evaluation(kind(x[0]), noise=kind(0.25), constraints=kind(-1.0)), BOX, budget=5, seed=0
+        )
+        assert [t.value for t in result.history] == [float(kind(t.x[0]).ravel()[0]) for t in result.history]
+        assert {(t.noise, t.constraints) for t in result.history} == {(0.25, (-1.0,))}
+
+
+def scaled_bowl(x, scale, shift=0.0):
+    return scale * bowl(x) + shift
 
 
 def test_x0_is_evaluated_first_and_y0_is_not_evaluated():

@@ -32,8 +32,8 @@ class TestTolerance:
             wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
             return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
 
-        results = [dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003) for seed in range(16)]
-        assert sum(result.fun < -1 for result in results) >= 14
+        results = [dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003) for seed in range(32)]
+        assert sum(result.fun < -1 for result in results) >= 28  # 61 of 64 seeds do: fewer by chance in 2 of 100 cases
 
     @pytest.mark.parametrize("seed", range(4))
     def test_branin_is_explored_in_all_quarters(self, seed):

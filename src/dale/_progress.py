@@ -42,6 +42,19 @@ class Progress:
                 self._bar.set_postfix_str(note, refresh=done == self._bar.n)
                 self._bar.update(done - self._bar.n)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside this block others may write to the terminal: the bar is erased, and drawn again after it."""
+        with self._dropped_on_error():
+            if self._bar is not None:
+                self._bar.clear()
+        try:
+            yield
+        finally:
+            with self._dropped_on_error():
+                if self._bar is not None:
+                    self._bar.refresh()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

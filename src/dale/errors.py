@@ -48,6 +48,29 @@ class StoreWarning(UserWarning):
     """
 
 
+class EvaluationError(RuntimeError):
+    """An evaluation failed, and the run ended: with ``on_error="raise"``, or because the first ones failed alike.
+
+    It holds the error as text. An exception that the objective raised in the process of the run is raised itself
+    instead.
+
+    Examples:
+        >>> import dale
+        >>> dale.minimize(lambda x: None, [(0, 1)], budget=9, on_error="raise")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        dale.errors.EvaluationError: ...
+    """
+
+
+class EvaluationWarning(UserWarning):
+    """The first failed evaluation of each kind, with its traceback. The run continues.
+
+    Examples:
+        >>> import dale, warnings
+        >>> warnings.simplefilter("ignore", dale.EvaluationWarning)  # failures are expected
+    """
+
+
 class Retry(RuntimeError):
     """Raised by an objective to report a transient failure: ``raise dale.Retry("the node died")``.
 

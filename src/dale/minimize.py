@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Literal
@@ -16,11 +17,13 @@ from dale._progress import Progress
 from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator, next_completed
-from dale.evaluate.factory import make_evaluator
+from dale.evaluate.factory import make_evaluator, with_arguments
+from dale.evaluate.failures import FailureMonitor, OnError, check_on_error, log
 from dale.evaluate.outcome import Outcome
 from dale.evaluate.signals import Signals
 from dale.history.reason import Source
 from dale.history.result import Result
+from dale.history.seeding import check_seed
 from dale.history.stopping import (
     Budget,
     Clock,
@@ -29,6 +32,7 @@ from dale.history.stopping import (
     Target,
     TimeLimit,
     Tolerance,
+    check_budget,
     check_rules,
     check_status,
     check_tolerance,
@@ -43,11 +47,12 @@ from dale.store.location import resolve_path
 
 
 def minimize(
-    fun: Callable[[Any], Any],
+    fun: Callable[..., Any],
     space: Any,
     *,
-    budget: int,
-    seed: int | None = None,
+    budget: float,
+    args: Any = (),
+    seed: int | np.random.Generator | np.random.RandomState | None = None,
     method: Method | None = None,
     x0: Any = None,
     y0: Any = None,
@@ -63,23 +68,26 @@ def minimize(
     executor: Any = None,
     timeout: float | None = None,
     store: str | os.PathLike[str] | None = None,
+    on_error: OnError = "record",
 ) -> Result:
     """Minimise ``fun`` over a space.
 
     Args:
         fun: The objective. It takes an array where the space has no names, a mapping of parameters where it has, and
             returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
-            not finite counts as failed, and the run continues. After a transient failure, which says nothing about the
-            point, let it raise ``dale.Retry``: the point is retried. Or a program: a ``dale.Command``.
+            not finite counts as failed (``on_error``). After a transient failure, which says nothing about the point,
+            let it raise ``dale.Retry``: the point is retried. Or a program: a ``dale.Command``.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
-        budget: Number of evaluations, those of the initial design and of ``x0`` included.
-        seed: Same seed, same run. None takes a fresh one, which the result holds.
+        budget: Number of evaluations, those of the initial design and of ``x0`` included; ``1e2`` is 100.
+        args: Further arguments of ``fun``, a tuple: ``fun(x, *args)``.
+        seed: Same seed, same run. None takes a fresh one, which the result holds; so does a generator of NumPy, from
+            which it is drawn.
         method: One of ``dale.methods``; None for the default.
         x0: A point, or a list of points, to evaluate first; or a table of them: the path of a CSV file or a data frame.
         y0: Their values if known, as ``fun`` returns them, or the name of the table's column that has them: then they
             are not evaluated again, and replace the initial design (``Optimizer.add_all``).
-        callback: Called with the result so far after each evaluation; ``StopIteration`` stops the run.
+        callback: Called with the result so far after each evaluation; True or ``StopIteration`` stops the run.
         progress: True shows a progress bar, False none, None one on a terminal and in a notebook.
         target: A value that is good enough: the run stops when it is reached.
         noise: Standard deviation of the noise in the values: 0 for none, ``"auto"`` to detect it.
@@ -103,9 +111,18 @@ def minimize(
             whose workers cannot be stopped from here, only for a ``dale.Command``.
         store: Path of a file that keeps the run. Re-run the same command to resume: evaluations in the file count
             towards the budget, and ``x0`` and ``y0`` are in it already.
+        on_error: ``"record"``: the first failure of each kind is shown as a ``dale.EvaluationWarning`` with its
+            traceback, failures are counted in the result, and if the first 5 evaluations (or all of a smaller budget)
+            raise the same type of exception at the same line, the run ends with that error. ``"raise"``: the first
+            exception ends the run. Nothing that was recorded is lost: what a store keeps can be resumed, and the points
+            that failed are then evaluated again.
 
     Returns:
         The best point and everything learnt. Ctrl-C and SIGTERM return it early; a second signal ends the run at once.
+
+    Raises:
+        dale.EvaluationError: An evaluation in another process ended the run (``on_error``). In this process, the
+            exception of the objective is raised instead.
 
     Examples:
         >>> import dale
@@ -117,11 +134,13 @@ def minimize(
         raise TypeError(f"the objective must be callable, got {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
-    limit = TimeLimit(time_limit)
-    rules: tuple[StoppingRule, ...] = (Budget(budget), limit, Target(target), *check_rules(stopping))
+    limit, n = TimeLimit(time_limit), check_budget(budget)
+    rules: tuple[StoppingRule, ...] = (Budget(n), limit, Target(target), *check_rules(stopping))
     check_tolerance(tolerance)
+    check_on_error(on_error)
     began = monotonic()
-    space = as_space(space)
+    space, seed = as_space(space), None if seed is None else check_seed(seed)
+    fun = with_arguments(fun, args)
     workers = make_evaluator(fun, space, n_parallel, executor, timeout, store)
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.to_dict() if isinstance(fun, Command) else None
@@ -131,7 +150,7 @@ def minimize(
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.transaction():
             first = [] if optimizer.history else _begin(optimizer, x0, y0)
-        with Progress(budget, progress, optimizer.n_evaluated) as bar, workers:
+        with Progress(n, progress, optimizer.n_evaluated) as bar, workers:
             loop = _Loop(
                 optimizer=optimizer,
                 first=first,
@@ -142,7 +161,9 @@ def minimize(
                 signals=signals,
                 bar=bar,
                 callback=callback,
+                failures=FailureMonitor(on_error, n, has_value=_has_value(optimizer), store=optimizer.store),
             )
+            log.info("%d evaluations, %d made so far, seed %d", n, optimizer.n_evaluated, optimizer.seed)
             status = loop.status()
             for trial, outcome in workers.completed():  # in the meantime; running ones stay pending
                 _tell(optimizer, trial, outcome)
@@ -156,6 +177,7 @@ def minimize(
         result.update(status=status, message=message, success=status.planned)
     if status is Status.TIME_LIMIT and workers.stalled:
         result.update(message=f"{result.message}; {workers.stalled}")
+    log.info("%s after %d evaluations, %d of them failed", result.message, result.nfev, result.n_failed)
     return result
 
 
@@ -173,7 +195,9 @@ class _Loop:
         signals: Ctrl-C and SIGTERM.
         bar: Shows the progress.
         callback: The user's.
+        failures: Shows failed evaluations, and decides whether they end the run.
         n_begun: Evaluations begun, running ones and those of an earlier run on the same store included.
+        n_done: Evaluations made, those of an earlier run included.
     """
 
     optimizer: Optimizer
@@ -185,7 +209,9 @@ class _Loop:
     signals: Signals
     bar: Progress
     callback: Callable[[Result], Any] | None
+    failures: FailureMonitor
     n_begun: int = 0
+    n_done: int = 0
 
     def status(self) -> Status:
         """Run, and say how it ended."""
@@ -205,7 +231,7 @@ class _Loop:
         rules are checked again.
         """
         self.signals.check()  # a signal may have come while the store was opened
-        self.n_begun = done = self.optimizer.n_evaluated
+        self.n_begun = self.n_done = self.optimizer.n_evaluated
         while True:
             status = self._check(immediate=True)
             if status is not None:
@@ -224,12 +250,7 @@ class _Loop:
                         until = -math.inf  # others are idle: only collect what is complete
                 elif self.workers.n_running == 0:
                     return asked
-            completed = next_completed(self.workers, self.signals, until)
-            for trial, outcome in completed:
-                _tell(self.optimizer, trial, outcome)
-            for _ in completed:
-                done += 1
-                self._report(done)
+            self._record(next_completed(self.workers, self.signals, until))
 
     def _check(self, *, immediate: bool) -> Status | None:
         """The status of the first rule that ends the run."""
@@ -253,13 +274,30 @@ class _Loop:
         except SpaceExhausted:
             return Status.SPACE_EXHAUSTED
 
-    def _report(self, done: int) -> None:
+    def _record(self, completed: list[tuple[Trial, Outcome]]) -> None:
+        """Record all outcomes; then report them, and show failures."""
+        told = [_tell(self.optimizer, *one, retry=self.failures.retries(one[1])) for one in completed]
+        for _ in told:
+            self._report()
+        for trial, (_, outcome) in zip(told, completed, strict=True):
+            with self.bar.paused() if trial.error is not None else nullcontext():
+                ends = self.failures.ends_run(trial, outcome)
+            if ends:
+                with self.optimizer.transaction():  # the points are not to blame: a resumed run tries them again
+                    for failed in self.failures.first:
+                        self.optimizer.fail(failed, failed.error or "", retry=True)
+                raise self.failures.error(trial, outcome)
+
+    def _report(self) -> None:
         """Show the progress and call the callback."""
+        self.n_done += 1
         if self.bar.show:  # otherwise the incumbent need not be found
-            self.bar.write(done, _standing(self.optimizer))
+            self.bar.write(self.n_done, _standing(self.optimizer))
         if self.callback is not None:
             with self.signals.interruptible():
-                self.callback(self.optimizer.result())
+                stops = self.callback(self.optimizer.result())
+            if isinstance(stops, bool | np.bool_) and stops:
+                raise StopIteration
 
 
 def _standing(optimizer: Optimizer) -> str:
@@ -309,13 +347,18 @@ def _is_list_of_points(x0: Any) -> bool:
     return isinstance(x0, list | tuple) and len(x0) > 0 and isinstance(x0[0], Mapping | list | tuple | np.ndarray)
 
 
-def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
-    """Record the outcome of an evaluation. An outcome without a value fails the trial and not the run."""
-    first = not any(t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history)
+def _has_value(optimizer: Optimizer) -> bool:
+    """Whether an evaluation has returned a value, added data aside."""
+    return any(t.state is TrialState.COMPLETE and t.reason.source is not Source.ADDED for t in optimizer.history)
+
+
+def _tell(optimizer: Optimizer, trial: Trial, outcome: Outcome, *, retry: bool = False) -> Trial:
+    """Record the outcome of an evaluation. An outcome without a value fails the trial, which may be retried."""
+    first = not _has_value(optimizer)
     if outcome.error is not None:
         if outcome.misuse is not None and first:
             raise TypeError(outcome.misuse)  # several objectives: seen at once, so nothing is lost
-        return optimizer.fail(trial, outcome.error, retry=outcome.retry)
+        return optimizer.fail(trial, outcome.error, retry=outcome.retry or retry)
     value = outcome.value
     try:
         return optimizer.tell(trial, value)

@@ -18,6 +18,7 @@ import numpy as np
 from dale import methods
 from dale._arrays import Vector
 from dale._computing import computing
+from dale._views import Viewable
 from dale.errors import SpaceError, SpaceExhausted, TrialError
 from dale.history.added_data import AddedRow, in_row, read_evaluations
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
@@ -38,12 +39,12 @@ from dale.store.problem import problem_to_json
 from dale.store.store import Store, open_store
 
 
-class Optimizer:
+class Optimizer(Viewable):
     """Proposes evaluations and learns from their values.
 
     Args:
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``Space``; what ``minimize`` takes.
-        seed: Same seed, same run; None takes a fresh one, which ``seed`` then holds.
+        seed: Same seed, same run; None takes a fresh one, which ``seed`` then holds, and so does a generator of NumPy.
         method: A method of ``dale.methods``; None for the default.
         noise: Standard deviation of the noise in the values: 0 for none, ``"auto"`` to detect it.
         constraints: Input constraints, which no proposal violates; what ``minimize`` takes.
@@ -66,7 +67,7 @@ class Optimizer:
         self,
         space: Any,
         *,
-        seed: int | None = None,
+        seed: int | np.random.Generator | np.random.RandomState | None = None,
         method: Method | None = None,
         noise: float | Literal["auto"] = "auto",
         constraints: Any = None,
@@ -95,8 +96,8 @@ class Optimizer:
         problem = problem_to_json(self.space, seed, self.method, default_noise, constraints, objective)
         self._store = open_store(store, self.space, problem)
         self.seed = self._store.seed
-        with self.transaction():
-            pass  # which reads the events that are there
+        with self.transaction():  # which reads the events that are there
+            pass
 
     @property
     def store(self) -> str | None:
@@ -117,9 +118,7 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         if self._store is not None:
-            raise TypeError(
-                f"a stored run cannot be copied or pickled; open it in a new Optimizer: store={self.store!r}"
-            )
+            raise TypeError(f"a stored run cannot be copied or pickled; open it by Optimizer(store={self.store!r})")
         return {k: v for k, v in vars(self).items() if k not in ("_lock", "_cache", "_snapshot", "_proposed")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -311,16 +310,16 @@ class Optimizer:
 
     def _ask(self) -> Trial:
         with computing(), self.transaction():
-            abandoned = self._reassign()
-            if abandoned is not None:
+            if (abandoned := self._reassign()) is not None:
                 return abandoned
-            snapshot, history = self.snapshot, self._history
-            if history.next_retry is not None:
-                return self._retry(history.next_retry)
-            seen = history.pending if snapshot.is_noisy else history.seen  # noisy points may be replicated
-            self._domain.check_not_exhausted(seen)
-            point, reason = self._propose(snapshot)
-            admitted = self._domain.admit(point, seen, RandomStreams(self.seed, history.n_asked).fresh)
+            history, taken = self._history, self.snapshot.taken
+            if (failed := history.next_retry) is not None:
+                return self._again(failed, failed.reason.retried(failed.id, history.length_scale))
+            self._domain.check_not_exhausted(taken)
+            point, reason = self._propose(self.snapshot)
+            if reason.source is Source.REPLICATE and (known := history.best_at(point)):
+                return self._again(known, reason)
+            admitted = self._domain.admit(point, taken, RandomStreams(self.seed, history.n_asked).fresh)
             return self._record(admitted.params, admitted.unit_x, reason.replaced() if admitted.replaced else reason)
 
     def _propose(self, snapshot: Snapshot) -> Proposal:
@@ -339,10 +338,9 @@ class Optimizer:
         self._store.append(EventKind.REASSIGN, abandoned)
         return abandoned
 
-    def _retry(self, failed: Trial) -> Trial:
-        """A new trial at the point of a transient failure."""
-        reason = failed.reason.retried(failed.id, self._history.length_scale)
-        return self._record(failed.params, failed.unit_x, reason, allowed=failed.allowed)
+    def _again(self, trial: Trial, reason: Reason) -> Trial:
+        """A new trial at the point of an earlier one, to the last bit."""
+        return self._record(trial.params, trial.unit_x, reason, allowed=trial.allowed)
 
     def _ask_at(self, params: Any) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""

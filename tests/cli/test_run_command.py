@@ -137,18 +137,61 @@ class TestRun:
         assert "logs" not in capsys.readouterr().out
 
     def test_all_evaluations_fail(self, capsys):
+        """In the same way: the run ends after five of them, with the error once in full."""
         program("bad.py", "print('no'); sys.exit('it broke')")
-        assert main(line("--budget", "3", name="bad.py")) == 1
+        assert main(line("--budget", "40", name="bad.py")) == 1
         said = capsys.readouterr()
         why = "the program ended with exit code 1: it broke"
-        assert said.err.splitlines()[0] == (
-            f"dale: trial 0 failed, the run continues: {why}; output: {Path.cwd() / 'run.logs'}"
-        )
+        lines = said.err.splitlines()
+        assert lines[0] == f"dale: trial 0 failed, the run continues: {why}"
+        assert f"  output: {Path.cwd() / 'run.logs' / '0'}" in lines
         assert said.err.count("the run continues") == 1
-        assert f"(the last error: {why})" in said.out
-        assert "failed      3 of 3, the last one is trial 2:" in said.out
-        assert f"output: {Path.cwd() / 'run.logs' / '2'}" in said.out
+        assert lines[-1].startswith("dale: error: the first 5 evaluations all failed in the same way; ")
+        assert lines[-1].endswith(f": {why}")
+        assert "run.db keeps all evaluations" in lines[-1]
+        assert len(dale.open("run.db").history) == 5
 
+    def test_some_evaluations_fail(self, capsys):
+        """In two ways: each is shown once, and counted in the result."""
+        program("bad.py", "a = float(sys.argv[1]); print({}['x'] if a > 0.7 else int('x') if a < 0.3 else a)")
+        Path("first.csv").write_text("a,b\n0.9,1\n0.1,1\n0.5,1\n")
+        assert main(line("--budget", "12", "--x0", "first.csv", "--seed", "0", name="bad.py")) == 0
+        said = capsys.readouterr()
+        run = dale.open("run.db")
+        kinds = [
+            f"{sum(error in str(t.error) for t in run.history)} x the program ended with exit code 1: {error}"
+            for error in ("KeyError: 'x'", "ValueError: invalid literal")
+        ]
+        assert said.err.count("the run continues") == 2
+        assert all(kind in said.out for kind in kinds)
+        assert said.out.count("(bad.py, line ") == 2
+        assert f"last error  of trial {max(t.id for t in run.history if t.error)}, one of " in said.out
+
+    def test_on_error_raise(self, capsys):
+        program("bad.py", "a = float(sys.argv[1]); print({}['x'] if a > 0.5 else a)")
+        assert main(line("--budget", "12", "--seed", "0", "--on-error", "raise", name="bad.py")) == 1
+        said = capsys.readouterr()
+        last = dale.open("run.db").history[-1]
+        assert said.out == ""
+        assert said.err.splitlines()[-1].startswith(f"dale: error: trial {last.id} at a=")
+        assert said.err.splitlines()[-1].endswith("the program ended with exit code 1: KeyError: 'x'")
+        assert "the run continues" not in said.err
+        assert last.retry
+
+    def test_a_function_that_fails(self, capsys):
+        Path("wrong.py").write_text("def f(p):\n    return p['c']\n")
+        options = ["run", "--space", "space.toml", "--budget", "9", "--function", "wrong:f"]
+        before = list(sys.path)
+        try:
+            assert main(options) == 1
+        finally:
+            sys.path[:] = before
+        said = capsys.readouterr()
+        assert "line 2, in f" in said.err
+        assert said.err.splitlines()[-1].endswith("return NaN instead: KeyError: 'c'")
+        assert said.out == ""
+
+    @pytest.mark.usefixtures("all_may_fail")
     def test_control_characters_in_the_output_of_a_program_are_escaped(self, capsys):
         """Escape sequences can set titles, clear the screen, and write to the clipboard of some terminals."""
         program("evil.py", r"sys.stderr.write('\x1b]0;title\x07\x1b[2J\rlast \x9b5m words\n'); sys.exit(3)")
@@ -185,7 +228,7 @@ class TestErrors:
             (["run"], "dale run: error: the following arguments are required: --space, --budget"),
             (
                 ["run", "--space", "space.toml", "--budget", "x"],
-                "dale run: error: argument --budget: invalid int value",
+                "dale run: error: argument --budget: invalid float value",
             ),
             (["run", "--space", "space.toml", "--budget", "1", "--nosie", "1"], "unrecognized arguments: --nosie 1"),
             (
@@ -215,6 +258,18 @@ class TestErrors:
             (["--budget", "1", "--function", "m"], [], "expected package.module:name, got 'm'"),
             (["--budget", "1", "--function", "no_such_module:f"], [], "No module named 'no_such_module'"),
             (["--budget", "1", "--function", "json:f"], [], "json has no attribute 'f'"),
+            (
+                ["--budget", "1", "--function", "no_number:f"],
+                [],
+                r"no_number:f: the import failed: ValueError: could not convert .*no_number.py, line 2",
+            ),
+            (
+                ["--budget", "1", "--function", "needs_more:f"],
+                [],
+                r"the import failed: ModuleNotFoundError: No module named 'absent' .*line 1",
+            ),
+            (["--budget", "1", "--function", "half:f"], [], r"the import failed: SyntaxError: .*half.py, line 1"),
+            (["--budget", "1.5", "--function", "json:dumps"], [], "budget must be a positive integer"),
             (["--budget", "1", "--function", "m:f", "--key", "x"], [], "--key applies to programs only"),
             (["--budget", "1"], ["no-such-program", "{a}", "{b}"], "program 'no-such-program' was not found"),
             (["--budget", "1"], [*PYTHON, "{a}"], "does not contain parameter 'b'"),
@@ -223,6 +278,9 @@ class TestErrors:
         ],
     )
     def test_other_errors_are_one_line(self, options, args, said, capsys):
+        Path("no_number.py").write_text("LOW = '0,5'\nlow = float(LOW)\n")
+        Path("needs_more.py").write_text("import absent\n")
+        Path("half.py").write_text("def f(x:\n")
         before = list(sys.path)
         try:
             assert main(["run", "--space", "space.toml", "--store", "new.db", *options, "--", *args]) == 2

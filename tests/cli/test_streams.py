@@ -82,14 +82,25 @@ def test_dale_run_without_standard_error(harm, tmp_path):
 
 @pytest.mark.parametrize("harm", HARM)
 def test_dale_run_without_standard_output(harm, tmp_path):
-    """The result is printed to standard error, after the progress."""
+    """The result is printed to standard error, after the progress. Only a write that fails is an error."""
     code, out, err = dale_run(tmp_path, stdout=harm)
-    assert (code, out) == (0, "")
+    assert (code, out) == (1 if harm == FULL else 0, "")
     assert "4 of 4: trial 3" in err
     assert "best value  0." in err
     assert "Exception" not in err
+    said = "dale: error: standard output could not be written: [Errno 28] No space left on device"
+    assert (f"{said}; the result is above and in run.db" in err) == (harm == FULL)
 
 
 @pytest.mark.parametrize("harm", [CLOSED, FULL])
 def test_dale_run_without_both(harm, tmp_path):
-    assert dale_run(tmp_path, stdout=harm, stderr=harm) == (0, "", "")
+    assert dale_run(tmp_path, stdout=harm, stderr=harm) == (1 if harm == FULL else 0, "", "")
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_dale_show_without_standard_output(harm, tmp_path):
+    """As of any program, a script can rely on the exit status: 0 means that all is written, or nobody wants it."""
+    dale.minimize(lambda x: x[0] ** 2, [(-1, 2)], budget=5, seed=0, store=tmp_path / "run.db")
+    code, out, err = run(tmp_path, [sys.executable, "-m", "dale", "show", "run.db"], stdout=harm)
+    assert (code, out) == (2 if harm == FULL else 0, "")
+    assert err == ("dale: error: [Errno 28] No space left on device\n" if harm == FULL else "")

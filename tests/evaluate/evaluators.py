@@ -1,6 +1,8 @@
 """All kinds of evaluators, for tests that apply to each of them; and objectives that can be pickled."""
 
+import multiprocessing
 import os
+import signal
 import time
 import uuid
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dale.history.trial import TrialState
 from dale_bench.workers.methods import RandomPoints
 
 Random = RandomPoints  # a method without a model, for tests of everything else
@@ -83,6 +86,38 @@ def wait_until_gone(pids):
             return True
         time.sleep(0.1)
     return False
+
+
+def failed(result):
+    return [t for t in result.history if t.state is TrialState.FAILED]
+
+
+def evaluation_processes():
+    """The children of this process that evaluate trials; workers of a shared Dask cluster are not among them."""
+    return [child for child in multiprocessing.active_children() if child.name.startswith("dale-trial-")]
+
+
+def is_hit(x, n):
+    """True at about one point in n."""
+    return int(abs(x[0]) * 1e9) % n == 0
+
+
+def one_in(n, harm):
+    """An objective that calls ``harm`` at about one point in n."""
+
+    def fun(x):
+        if is_hit(x, n):
+            harm()
+        return bowl(x)
+
+    return fun
+
+
+def kills_its_process(x):
+    """At about one point in ten."""
+    if is_hit(x, 10):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bowl(x)
 
 
 def nothing(x):

@@ -16,7 +16,10 @@ from programs import LINE, errors, minimise
 
 import dale
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals"),
+    pytest.mark.usefixtures("all_may_fail"),
+]
 
 HOSTILE = [
     "; rm -rf *",

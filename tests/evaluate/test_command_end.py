@@ -14,7 +14,10 @@ from programs import LINE, errors, minimise
 import dale
 from dale.evaluate import program as running
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals"),
+    pytest.mark.usefixtures("all_may_fail"),
+]
 
 
 class TestFailures:

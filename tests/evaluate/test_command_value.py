@@ -12,7 +12,10 @@ from programs import errors, minimise
 import dale
 from dale.evaluate.output import last_number, tail
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals"),
+    pytest.mark.usefixtures("all_may_fail"),
+]
 
 
 class TestValues:

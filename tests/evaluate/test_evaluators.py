@@ -84,6 +84,7 @@ def test_several_objectives_are_rejected_after_the_first_evaluation(kind):
 
 
 @each_evaluator
+@pytest.mark.usefixtures("all_may_fail")
 def test_stopiteration_in_the_objective_does_not_stop_the_run(kind):
     with arguments(kind) as more:
         result = dale.minimize(stopped, BOX, budget=3, seed=0, **more)

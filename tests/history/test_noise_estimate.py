@@ -8,7 +8,6 @@ import pytest
 import dale
 from dale.history.noise import MIN_MODELLED
 from dale.history.reason import Source
-from dale.methods.default.replicate import REPLICATE_OFFSET
 from hostile import bowl
 from noisy_runs import observations, smooth_data, with_data
 
@@ -109,12 +108,6 @@ class TestDetection:
         X, y = np.repeat(X, 8, axis=0), np.repeat(y, 8) + 0.2 * rng.standard_normal(240)
         assert observations(X, y).noise.level == pytest.approx(0.2, rel=0.1)
 
-    def test_by_points_a_tiny_offset_apart(self, smooth):
-        X, y = smooth
-        assert observations(
-            np.vstack([X, X[:1] + np.array([REPLICATE_OFFSET, 0])]), np.append(y, y[0] + 0.3)
-        ).noise.modelled
-
     def test_not_by_equal_values(self, smooth):
         X, y = smooth
         assert observations(np.vstack([X, X]), np.append(y, y)).noise.level == 0
@@ -123,19 +116,41 @@ class TestDetection:
         X, y = smooth
         assert observations(np.vstack([X, X]), np.append(y, y * (1 + 4e-16))).noise.level == 0
 
-    @pytest.mark.parametrize("distance", [1e-9, REPLICATE_OFFSET, 1e-8])
-    def test_not_by_neighbours_on_a_steep_slope(self, distance):
-        """Ten times as steep as between any other points."""
-        X = np.random.default_rng(0).random((30, 1))
-        wall = np.array([[0.5], [0.5 + distance]])
-        y = np.append(np.tanh(1000 * (X[:, 0] - 0.5)), [0.0, 1000 * distance])
-        assert observations(np.vstack([X, wall]), y).noise.level == 0
-
-    @pytest.mark.parametrize("distance", [1.1e-8, 1e-6, 1e-3, 0.1])
-    def test_not_by_a_jump_between_points_farther_apart(self, smooth, distance):
+    @pytest.mark.parametrize("distance", [2.0**-54, 1e-12, 1e-9, 1e-6, 1e-3, 0.1])
+    def test_not_by_a_jump_beside_a_point(self, smooth, distance):
+        """Even if the two points differ in the last bit only: a tree or a table jumps there."""
         X, y = smooth
         X[0] = [0.4, 0.4]
-        assert observations(np.vstack([X, X[:1] + np.array([distance, 0])]), np.append(y, y[0] + 5.0)).noise.level == 0
+        beside = X[:1] + np.array([distance, 0])
+        assert beside[0, 0] != 0.4
+        assert observations(np.vstack([X, beside]), np.append(y, y[0] + 5.0)).noise.level == 0
+
+    def test_not_by_points_that_only_the_objective_can_tell_apart(self):
+        """In the unit cube, both of these are 0.5."""
+        optimizer = dale.Optimizer([(-1, 1)], seed=0)
+        for x, value in ((-1e-20, 0.0), (1e-20, 1.0), (0.3, 0.2)):
+            optimizer.add([x], value)
+        assert len({t.unit_x.tobytes() for t in optimizer.history}) == 2
+        assert optimizer.result().noise == 0
+        optimizer.add([1e-20], 1.5)
+        assert optimizer.snapshot.history.observations.noise.level == pytest.approx(0.5 / math.sqrt(2))
+
+    def test_with_names_and_options(self):
+        """Equal numbers and equal options are the same point."""
+        optimizer = dale.Optimizer({"a": (-1, 1), "n": dale.Int(0, 9), "c": dale.Choice(["u", "v"])}, seed=0)
+        for a, n, c in ((1e-20, 7, "u"), (2e-20, 7, "u"), (1e-20, 8, "u"), (1e-20, 7, "v")):
+            optimizer.add({"a": a, "n": n, "c": c}, float(len(optimizer.history)))
+        assert len({t.unit_x.tobytes() for t in optimizer.history}) == 3
+        assert optimizer.result().noise == 0
+        optimizer.add({"a": 1e-20, "n": 7, "c": "v"}, 4.0)
+        assert optimizer.snapshot.history.observations.noise.level == pytest.approx(1 / math.sqrt(2))
+
+    def test_the_level_pools_the_variances_of_all_replicated_points(self, smooth):
+        """Each point has its own mean, and a point with m values counts m - 1 times."""
+        X, y = smooth
+        X, y = np.vstack([X, X[:1], X[:1], X[1:2]]), np.append(y, [y[0] + 0.3, y[0] + 0.6, y[1] + 0.2])
+        expected = math.sqrt((2 * 0.3**2 + 2 * 0.1**2) / 3)
+        assert observations(X, y).noise.level == pytest.approx(expected)
 
     def test_not_by_an_outlier(self):
         """Outliers are ignored, so an outlier at a repeated point is not noise."""
@@ -171,3 +186,11 @@ class TestDetection:
         optimizer = with_data(np.vstack([X, X[:1]]), np.append(y, extreme / 2))
         assert 0 <= optimizer.result().noise < math.inf
         optimizer.ask()
+
+
+def test_many_replicates():
+    """Time and memory grow with the number of observations, not with that of their pairs."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3, 2))[rng.integers(0, 3, 10_000)]
+    y = np.sum(X, axis=1) + 0.05 * rng.standard_normal(10_000)
+    assert observations(X, y).noise.level == pytest.approx(0.05, rel=0.1)

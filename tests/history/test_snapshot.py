@@ -32,7 +32,7 @@ def analyses(monkeypatch):
     """Counters of the outlier rule, of noise detection and of the local minima."""
     counted = {
         "outliers": Counted(find_outliers, lambda X, y: y.tobytes()),
-        "noise": Counted(NoiseEstimate.of, lambda X, y, noise_std: y.tobytes()),
+        "noise": Counted(NoiseEstimate.of, lambda X, y, noise_std, params: y.tobytes()),
         "minima": Counted(snapshot_module.find_minima, lambda history, domain: history.observations.y.tobytes()),
     }
     monkeypatch.setattr(history_module, "find_outliers", counted["outliers"])

@@ -11,47 +11,18 @@ from pathlib import Path
 
 import pytest
 from clusters import client_of, commands, free_port, processes, until
-from evaluators import BOX, Counted, Random, bowl, points_of
+from evaluators import BOX, Counted, Random, bowl, failed, is_hit, kills_its_process, points_of
 
 import dale
 from dale.history.trial import TrialState
 from dale.integrations.dask import executor
 
-FULL = os.environ.get("DALE_FULL") == "1"
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")]
-
-
-def failed(result):
-    return [t for t in result.history if t.state is TrialState.FAILED]
-
-
-def is_hit(x):
-    """True at about one point in ten."""
-    return int(abs(x[0]) * 1e9) % 10 == 0
-
-
-def kills_its_worker(x):
-    if is_hit(x):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return bowl(x)
-
-
-def test_the_workers_of_one_evaluation_in_ten_are_killed(tmp_path):
-    """Only these trials fail; every other one runs once, also those in the queue of a worker that died."""
-    n, fun = 500 if FULL else 40, Counted(tmp_path, kills_its_worker)
-    with client_of(processes(2)) as client:
-        result = dale.minimize(fun, BOX, budget=n, seed=0, executor=executor(client), n_parallel=4, method=Random())
-    executed = [t for t in result.history if not t.retry]  # Dask drops a task that has lost four workers
-    assert len(result.history) - len(executed) <= n // 50
-    assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
-    assert all("WorkerDied: the worker tcp://127.0.0.1:" in t.error for t in failed(result) if not t.retry)
-    assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
-    assert result.nfev == len(result.history) == n
 
 
 def test_if_the_scheduler_allows_no_failures(tmp_path):
     """Dask then also drops the tasks in the queue of the worker that died. These points are retried."""
-    fun = Counted(tmp_path, kills_its_worker)
+    fun = Counted(tmp_path, kills_its_process)
     with client_of(processes(1, scheduler_kwargs={"allowed_failures": 0})) as client:
         result = dale.minimize(fun, BOX, budget=9, seed=0, executor=executor(client), n_parallel=3, method=Random())
     innocent = [t for t in failed(result) if t.retry]
@@ -59,7 +30,7 @@ def test_if_the_scheduler_allows_no_failures(tmp_path):
     assert all("died before it started the evaluation" in t.error for t in innocent)
     executed = [t for t in result.history if t not in innocent]
     assert fun.points() == sorted(t.x.tobytes().hex() for t in executed)
-    assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x)] != []
+    assert [t.id for t in executed if t.state is TrialState.FAILED] == [t.id for t in executed if is_hit(t.x, 10)] != []
 
 
 def test_commands_on_two_hosts_of_which_one_dies_and_then_the_scheduler(tmp_path):

@@ -7,25 +7,28 @@ import contextlib
 import importlib
 import shlex
 import sys
+import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import dale
 from dale import methods
 from dale._progress import is_terminal
-from dale.cli.main import EXIT_SIGNALS, escape_control_characters, say
+from dale.cli.main import EXIT_SIGNALS, escape_control_characters, is_failed_write, say
 from dale.evaluate.command import logs_of
+from dale.evaluate.failures import MAX_SHOWN, OnError, describe_end
+from dale.history.failures import FailureKind, exception_line, failure_kind
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
 from dale.history.stopping import Clock, Status
-from dale.history.trial import TrialState
+from dale.history.trial import Trial, TrialState
 from dale.minimize import minimize
 from dale.space.space import Space
-from dale.view.summary import short_error
 
 STORE = "run.db"
-EXIT_NO_RESULT = 1  # there is no result, or the executor broke
+EXIT_NO_RESULT = 1  # no result, an error of evaluations, a broken executor, or standard output cannot be written
 EXIT_CODES = {**EXIT_SIGNALS, Status.EXECUTOR_BROKEN: EXIT_NO_RESULT}
 METHODS: dict[str, Callable[[], Any]] = {
     "default": methods.default,
@@ -51,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("--space", required=True, metavar="FILE", help="TOML file with the parameters")
-    add("--budget", type=int, required=True, metavar="N", help="number of evaluations, including those in the store")
+    add("--budget", type=float, required=True, metavar="N", help="number of evaluations, including those in the store")
     add("--function", metavar="MODULE:NAME", help="minimise a Python function instead of a program")
     add("--store", default=STORE, metavar="FILE", help="file that the run is stored in (%(default)s)")
     add("--seed", type=int, metavar="N", help="same seed, same run")
@@ -75,6 +78,7 @@ def add_parser(subparsers: Any) -> None:
     add("--cwd", metavar="DIR", help="working directory of the program; {directory} gives each evaluation its own")
     add("--method", choices=METHODS, default="default", help="optimization method (%(default)s)")
     add("--dask", metavar="ADDRESS", help="evaluate on the workers of the Dask scheduler at this address")
+    add("--on-error", choices=get_args(OnError), default="record", help="what to do about failures (%(default)s)")
     add("--no-progress", action="store_true", help="print only the result and the first failure")
     parser.set_defaults(run=run, program=None)
 
@@ -85,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     space = Space.from_toml(args.space)
     report = Report(args)
     try:
-        with _executor(args.dask) as executor:
+        with _executor(args.dask) as executor, warnings.catch_warnings():
+            warnings.simplefilter("ignore", dale.EvaluationWarning)  # the report shows failures
             result = minimize(
                 objective,
                 space,
@@ -105,16 +110,20 @@ def run(args: argparse.Namespace) -> int:
                 executor=executor,
                 timeout=args.timeout,
                 store=args.store,
+                on_error=args.on_error,
             )
-    except RuntimeError as error:  # nothing could be evaluated, or no process could be started
-        if args.traceback or isinstance(error, dale.StoreError):
+    except Exception as error:
+        why = describe_end(error)
+        if why is None and isinstance(error, RuntimeError) and not isinstance(error, dale.StoreError):
+            why = str(error)  # nothing could be evaluated, or no process could be started
+        if args.traceback or why is None:
             raise
-        say(f"dale: error: {escape_control_characters(str(error))}", sys.stderr)
+        say(f"dale: error: {escape_control_characters(why)}", sys.stderr)
         return EXIT_NO_RESULT
-    report.end(result)
+    is_printed = report.end(result)
     if result.status in EXIT_CODES:
         return EXIT_CODES[result.status]
-    return EXIT_NO_RESULT if result.x is None else 0
+    return 0 if is_printed and result.x is not None else EXIT_NO_RESULT
 
 
 class Report:
@@ -127,7 +136,7 @@ class Report:
     immediate: ClassVar[bool] = True
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.budget: int = args.budget
+        self.budget = f"{args.budget:.10g}"
         self.store: str = args.store
         self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
         self.shows_bar = is_terminal(sys.stderr) and not args.no_progress  # by minimize
@@ -135,7 +144,8 @@ class Report:
         self._resumes = Path(args.store).exists()
         self._started = False
         self._seen: set[int] = set()  # ids of the trials that were finished before the run, or were reported
-        self._warned = False
+        self._then = ", the run continues" if args.on_error == "record" else ""
+        self._shown: set[FailureKind] = set()
 
     def check(self, snapshot: Snapshot, clock: Clock) -> None:
         """Before the first evaluation, say whether the run resumes an earlier one."""
@@ -145,37 +155,53 @@ class Report:
         self._seen = {trial.id for trial in snapshot.history.trials if trial.state is not TrialState.PENDING}
         if self._resumes:
             n = snapshot.history.n_evaluated
-            then = "pass a larger --budget to continue" if n >= self.budget else "resuming"
+            then = "pass a larger --budget to continue" if n >= float(self.budget) else "resuming"
             self._print(f"{self.store} has {n} of {self.budget} evaluations: {then}")
 
     def __call__(self, result: Result) -> None:
-        """Print a line per evaluation if there is no progress bar, and the first failure in any case."""
+        """Print a line per evaluation if there is no progress bar, and the first failure of each kind in any case."""
         for trial in result.history:
             if trial.state is TrialState.PENDING or trial.id in self._seen:
                 continue
             self._seen.add(trial.id)
-            if trial.error is not None and not self._warned:
-                self._warned = True
-                where = f"; output: {self.logs}" if self.logs is not None else ""
-                self._print(f"trial {trial.id} failed, the run continues: {short_error(trial.error)}{where}")
+            if trial.error is not None:
+                self._show(trial, trial.error)
             if not self.shows_bar and not self.quiet:
                 value = "failed" if trial.value is None else f"{trial.value:.6g}"
                 best = "none yet" if result.fun is None else f"{result.fun:.6g}"
                 self._print(f"{result.nfev} of {self.budget}: trial {trial.id} {value}, best {best}")
 
-    def end(self, result: Result) -> None:
-        """Print the result, failures, and the paths of logs and store; to standard error if nothing else is left."""
+    def end(self, result: Result) -> bool:
+        """Print the result, failures, and the paths of logs and store; to standard error if nothing else is left.
+
+        Returns:
+            False if standard output should have had them and could not be written.
+        """
         lines = [escape_control_characters(str(result))]
         failed = [trial for trial in result.history if trial.error is not None]
         if failed:
-            lines.append(f"failed      {len(failed)} of {result.nfev}, the last one is trial {failed[-1].id}:")
+            lines.append(f"last error  of trial {failed[-1].id}, one of {len(failed)} that failed:")
             lines += [f"            {escape_control_characters(s)}" for s in str(failed[-1].error).splitlines()]
         if self.logs is not None:
             lines.append(f"logs        {self.logs}")
         lines.append(f"store       {self.store} (print it with: dale show {shlex.quote(self.store)})")
         text = "\n".join(lines)
-        if not say(text, sys.stdout):
+        unwritten = say(text, sys.stdout)
+        if unwritten is not None:
             say(text, sys.stderr)
+        if is_failed_write(unwritten):
+            self._print(
+                f"error: standard output could not be written: {unwritten}; the result is above and in {self.store}"
+            )
+        return not is_failed_write(unwritten)
+
+    def _show(self, trial: Trial, error: str) -> None:
+        kind = failure_kind(error)
+        if kind not in self._shown and len(self._shown) < MAX_SHOWN:
+            self._shown.add(kind)
+            lines = error.strip().splitlines()
+            text = f"trial {trial.id} failed{self._then}: {exception_line(error)}"
+            self._print("\n".join([text, *(f"  {line}" for line in lines)] if len(lines) > 1 else [text]))
 
     def _print(self, text: str) -> None:
         newline = "\n" if self.shows_bar else ""
@@ -202,12 +228,31 @@ def _function(path: str) -> Callable[[Any], Any]:
     if not module or not name:
         raise ValueError(f"--function: expected package.module:name, got {path!r}")
     sys.path.insert(0, str(Path.cwd()))
-    found: Any = importlib.import_module(module)
+    found = _imported(path, module)
     for part in name.split("."):
         if not hasattr(found, part):
             raise ValueError(f"--function {path}: {found.__name__} has no attribute {part!r}")
         found = getattr(found, part)
     return found
+
+
+def _imported(path: str, module: str) -> Any:
+    """The module of the function; whatever its import raises is an error of the module and not of an argument."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            raise ValueError(f"--function {path}: {error}; it is searched for here and in PYTHONPATH") from None
+        raise _not_imported(path, error) from error
+    except (Exception, SystemExit) as error:
+        raise _not_imported(path, error) from error
+
+
+def _not_imported(path: str, error: BaseException) -> ImportError:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    at = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (frame.filename, frame.lineno)
+    what = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    return ImportError(f"--function {path}: the import failed: {what} ({at[0]}, line {at[1]})")
 
 
 @contextlib.contextmanager

@@ -15,9 +15,9 @@ import dale
 from dale.cli.export import add_text_formats, write_text_formats
 from dale.cli.main import escape_control_characters
 from dale.evaluate.command import logs_of
+from dale.history.failures import exception_line
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
-from dale.view.summary import short_error
 
 N_BEST, N_FAILURES = 5, 5  # listed trials
 MAX_WIDTH = 160  # characters of a line; longer ones are truncated
@@ -62,7 +62,7 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
         yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in best])]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
-        rows = [(str(t.id), short_error(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
+        rows = [(str(t.id), exception_line(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
         some = f", the last {N_FAILURES}" if len(failed) > N_FAILURES else ""
         yield [f"{len(failed)} failed{some}", *_table(rows[-N_FAILURES:])]
     yield _times(opened)

@@ -5,7 +5,6 @@ The user owns the executor: dale never shuts it down, and cannot stop what runs 
 
 from __future__ import annotations
 
-import traceback
 from abc import ABC, abstractmethod
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 
 from dale.errors import Retry
 from dale.evaluate.evaluator import POLL_INTERVAL
-from dale.evaluate.outcome import Objective, Outcome, call, copied
+from dale.evaluate.outcome import Objective, Outcome, call, copied, error_text
 from dale.evaluate.process import pickling_error
 from dale.history.trial import Trial
 
@@ -136,7 +135,7 @@ class ExecutorEvaluator:
         error = future.exception()
         if error is None:
             return future.result()
-        text = "".join(traceback.format_exception(error))
+        text = error_text(error)
         if isinstance(error, BrokenExecutor):  # the executor does not report which trial, if any, is responsible
             self.broken = f"{type(error).__name__}: {error}"
             return Outcome(error=f"the executor broke\n{text}", retry=True)

@@ -9,9 +9,18 @@ from typing import Any
 
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator
+from dale.evaluate.outcome import WithArguments
 from dale.evaluate.serial import SerialEvaluator
 from dale.history.evaluation import check_count, check_positive
 from dale.space.space import Space
+
+
+def with_arguments(fun: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """The objective as a function of the point alone; ``args`` is a tuple, or a single argument, as in SciPy."""
+    args = args if isinstance(args, tuple) else (args,)
+    if args and isinstance(fun, Command):
+        raise TypeError(f"a dale.Command has its arguments in its list, got args={args!r}")
+    return WithArguments(fun, args) if args else fun
 
 
 def make_evaluator(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dale.errors import Retry
-from dale.history.evaluation import Evaluation, are_several, check_evaluation
+from dale.history.evaluation import Evaluation, NotFinite, are_several, check_evaluation
 from dale.space.point import Params, short_repr
 
 
@@ -30,6 +30,8 @@ class Outcome:
         retry: The failure is transient: it does not depend on the point.
         broken: Every other evaluation would fail in the same way.
         misuse: What to tell the user whose objective returned several values; None if it did not.
+        expected: The objective itself said that it has no value there: it returned a number that is not finite.
+        exception: What the objective raised, in the process that called it; None in any other process.
     """
 
     value: Any = None
@@ -37,11 +39,16 @@ class Outcome:
     retry: bool = False
     broken: bool = False
     misuse: str | None = None
+    expected: bool = False
+    exception: BaseException | None = None
 
     def to_bytes(self) -> bytes:
         """As JSON, if it has passed ``call``."""
         value = vars(self.value) if isinstance(self.value, Evaluation) else self.value
-        return json.dumps({**vars(self), "value": value}).encode()
+        return json.dumps({**self.__getstate__(), "value": value}).encode()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "exception": None}  # many exceptions cannot be sent to another process
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray) -> Outcome:
@@ -62,6 +69,18 @@ class TrialObjective(ABC):
 Objective = Callable[[Any], Any] | TrialObjective
 
 
+@dataclass(frozen=True)
+class WithArguments:
+    """An objective with further arguments. Unlike a lambda, it can be sent to another process."""
+
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate the point."""
+        return self.fun(x, *self.args)
+
+
 def call(fun: Objective, trial: int, params: Any) -> Outcome:
     """Call the objective, and turn whatever it raises or returns into an outcome.
 
@@ -73,7 +92,7 @@ def call(fun: Objective, trial: int, params: Any) -> Outcome:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        return Outcome(error=_text(error), retry=isinstance(error, Retry))
+        return Outcome(error=error_text(error), retry=isinstance(error, Retry), exception=error)
 
 
 def _converted(value: Any) -> Outcome:
@@ -82,11 +101,12 @@ def _converted(value: Any) -> Outcome:
         evaluation = check_evaluation(value, None, ())
     except (TypeError, ValueError) as error:
         several = are_several(value.value if isinstance(value, Evaluation) else value)
-        return Outcome(error=f"the objective returned {short_repr(value)}", misuse=str(error) if several else None)
+        why = f"the objective returned {short_repr(value)}" + (f": {error}" if isinstance(value, Evaluation) else "")
+        return Outcome(error=why, misuse=str(error) if several else None, expected=isinstance(error, NotFinite))
     return Outcome(evaluation if isinstance(value, Evaluation) else evaluation.value)
 
 
-def _text(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The traceback of an exception."""
     try:
         return "".join(traceback.format_exception(error))

@@ -4,9 +4,9 @@ Each process starts its own session, so that its children end with it and Ctrl-C
 and its outcome through a pipe, in parts that the operating system writes at once: a part that can be read is complete,
 so the run never waits for the rest of it. The process ends when the process of the run ends, for whatever reason.
 
-If a new interpreter can import the objective, processes come from ``forkserver``, or from ``spawn`` where there is no
-fork server; both are safe with threads. Otherwise, as for a lambda, a nested function or a function defined in a
-notebook, they come from ``fork`` if the platform supports it.
+If a new interpreter can import the objective, processes come from ``forkserver``, which has done the imports once
+(``preload.py``), or from ``spawn`` where there is no fork server; both are safe with threads. Otherwise, as for a
+lambda, a nested function or a function defined in a notebook, they come from ``fork`` if the platform supports it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 from dale.evaluate.evaluator import POLL_INTERVAL
 from dale.evaluate.outcome import Objective, Outcome, TrialObjective, call, copied
+from dale.evaluate.preload import start_server
 from dale.evaluate.termination import GRACE, describe_exit
 from dale.history.trial import Trial
 
@@ -82,8 +83,6 @@ class ProcessEvaluator:
         self._fun = fun
         self._timeout = timeout
         self._method = _start_method(fun)
-        if self._method == "forkserver":
-            _preload_dale()
         self._running: list[RunningProcess] = []
         self._exiting: list[tuple[BaseProcess, float]] = []  # each with the time at which it will be killed
         self._not_started: list[tuple[Trial, Outcome]] = []
@@ -144,6 +143,8 @@ class ProcessEvaluator:
 
     def __enter__(self) -> ProcessEvaluator:
         atexit.register(self._close)  # a daemon thread is not notified when the interpreter exits
+        if self._method == "forkserver":
+            start_server(self._fun, imports_main=not isinstance(self._fun, TrialObjective))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -251,15 +252,6 @@ def _start_method(fun: Objective) -> str:
     if why is not None:
         return _require_fork(f"the objective {fun!r}", why)
     return "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-
-
-def _preload_dale() -> None:
-    """Let the fork server import dale once, in addition to the modules it already preloads. No effect if it runs."""
-    from multiprocessing import forkserver  # not available on every platform
-
-    modules = getattr(getattr(forkserver, "_forkserver", None), "_preload_modules", ["__main__"])
-    if "dale" not in modules:
-        multiprocessing.set_forkserver_preload([*modules, "dale"])
 
 
 @contextmanager

@@ -36,6 +36,10 @@ class Evaluation:
     constraints: Any = ()
 
 
+class NotFinite(ValueError):
+    """A number that is NaN or infinite where a finite one is expected."""
+
+
 def check_evaluation(value: Any, noise: Any, constraints: Any) -> Evaluation:
     """An evaluation in its proper types: a finite value, its noise and its constraints; else a clear error."""
     if isinstance(value, Evaluation):
@@ -58,10 +62,7 @@ def are_several(value: Any) -> bool:
 
 def check_value(value: Any) -> float:
     """The value as a float, if it is one finite real number."""
-    if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
-        value = value.reshape(()).item()
-    elif getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not isinstance(value, np.ndarray | Real):
-        value = value.item()  # a scalar of torch, JAX or the like
+    value = _as_scalar(value)
     if are_several(value):
         raise TypeError(
             f"the value of a trial must be one real number, got {short_repr(value)}; dale minimises one objective: "
@@ -74,16 +75,26 @@ def check_value(value: Any) -> float:
         )
     number = as_float(value)
     if not math.isfinite(number):
-        raise ValueError(
+        raise NotFinite(
             f"the value of a trial must be finite, got {number!r}; use fail(trial, why) for a failed evaluation"
         )
     return number
+
+
+def _as_scalar(value: Any) -> Any:
+    """The element of an array that has one; any other value as it is."""
+    if isinstance(value, np.ndarray) and value.size == 1 and not np.ma.is_masked(value):
+        return value.reshape(()).item()
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not isinstance(value, np.ndarray | Real):
+        return value.item()  # a scalar of torch, JAX or the like
+    return value
 
 
 def check_noise(noise: Any) -> float | None:
     """A standard deviation as a float, or None."""
     if noise is None:
         return None
+    noise = _as_scalar(noise)
     if isinstance(noise, bool | np.bool_) or not isinstance(noise, Real):
         raise TypeError(f"noise must be a number, the standard deviation of a value, got {short_repr(noise)}")
     number = as_float(noise)
@@ -106,12 +117,13 @@ def check_constraints(constraints: Any) -> tuple[float, ...]:
     if constraints is None:
         return ()
     try:
-        values = [constraints] if np.ndim(constraints) == 0 else list(constraints)
+        values = [_as_scalar(c) for c in ([constraints] if np.ndim(constraints) == 0 else constraints)]
     except (TypeError, ValueError):
         values = [constraints]
     for value in values:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(as_float(value)):
-            raise ValueError(
+        is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        if not is_number or not math.isfinite(as_float(value)):
+            raise (NotFinite if is_number else ValueError)(
                 f"constraints must be finite numbers, feasible when at most 0, got {short_repr(constraints)}; "
                 "use fail(trial, why) for an evaluation that has none"
             )

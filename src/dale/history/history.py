@@ -7,9 +7,10 @@ it is first read; a history that differs in pending trials only shares them, so 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import NoisyGP
 from dale.models.transforms import Standardize
+from dale.space.point import Params
 
 
 class Best(NamedTuple):
@@ -50,6 +52,7 @@ class Observations:
         constraints: Outcome constraints, (n, k), feasible where at most 0; NaN where the evaluation failed.
         ids: Ids of the trials, (n,).
         allowed: Which points the input constraints allow, (n,); only points that the user added may violate them.
+        params: The points as the objective received them, n of them.
     """
 
     X: Matrix
@@ -58,6 +61,7 @@ class Observations:
     constraints: Matrix
     ids: np.ndarray
     allowed: np.ndarray
+    params: tuple[Params, ...]
 
     @property
     def dimension(self) -> int:
@@ -93,8 +97,8 @@ class Observations:
         """The noise in the values."""
         if self.inliers is not self:
             return self.inliers.noise
-        some = self.has_value
-        return NoiseEstimate.of(self.X[some], self.y[some], self.noise_std[some])
+        some = self.rows(self.has_value)
+        return NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
 
     @cached_property
     def standardize(self) -> Standardize:
@@ -129,7 +133,13 @@ class Observations:
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""
         return Observations(
-            self.X[keep], self.y[keep], self.noise_std[keep], self.constraints[keep], self.ids[keep], self.allowed[keep]
+            self.X[keep],
+            self.y[keep],
+            self.noise_std[keep],
+            self.constraints[keep],
+            self.ids[keep],
+            self.allowed[keep],
+            tuple(compress(self.params, keep)),
         )
 
 
@@ -174,8 +184,8 @@ class _Columns(NamedTuple):
         if trial.reason.retry_of is not None:
             self.retried[trial.reason.retry_of] = True
 
-    def observations(self) -> Observations:
-        """The finished trials."""
+    def observations(self, trials: Sequence[Trial]) -> Observations:
+        """The finished ones of all trials."""
         done = np.flatnonzero(~self.pending & ~self.retry)
         return Observations(
             self.unit_x[done],
@@ -184,6 +194,7 @@ class _Columns(NamedTuple):
             self.constraints[done],
             done,
             self.allowed[done],
+            tuple(trials[i].params for i in done.tolist()),
         )
 
 
@@ -213,7 +224,7 @@ class History:
     def empty(cls, dimension: int, noise: float | None = None) -> History:
         """Of a run that has not begun."""
         columns = _Columns.empty(dimension)
-        return cls((), columns.observations(), None, None, 0, math.nan if noise is None else noise, columns)
+        return cls((), columns.observations(()), None, None, 0, math.nan if noise is None else noise, columns)
 
     @classmethod
     def of(cls, trials: Iterable[Trial], dimension: int, noise: float | None = None) -> History:
@@ -238,7 +249,7 @@ class History:
         for trial in changed:
             columns.write(trial, self.default_noise)
         only_pending = all(t.state is TrialState.PENDING and self._is_pending(t.id) for t in changed)
-        observations = self.observations if only_pending else columns.observations()
+        observations = self.observations if only_pending else columns.observations(trials)
         return History(tuple(trials), observations, scale, alpha, since, self.default_noise, columns)
 
     def _is_pending(self, number: int) -> bool:
@@ -285,6 +296,11 @@ class History:
         """The first trial with a transient failure that has not been proposed again."""
         waiting = np.flatnonzero(self._columns.retry & ~self._columns.retried)
         return self.trials[waiting[0]] if len(waiting) else None
+
+    def best_at(self, point: Vector) -> Trial | None:
+        """The trial with the lowest value at a point of the cube (d,); None if there is none."""
+        there = [t for t in self.complete if np.array_equal(t.unit_x, point)]
+        return min(there, key=lambda t: t.value or 0.0, default=None)
 
     def without_pending(self) -> History:
         """The same with no trial pending, for a look at what comes next."""

@@ -19,6 +19,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -33,7 +34,6 @@ from dale.models.taylor import TaylorModel
 from dale.models.transforms import Standardize
 from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
-from dale.space.point import Params
 from dale.space.space import Space
 
 MAX_RELATIVE_ERROR = 0.15  # leave-one-out error over the range of the values in the neighbourhood ...
@@ -77,7 +77,7 @@ class LocalMinimum:
     """
 
     x: Vector
-    params: Params
+    params: Any
     fun: float
     error: float
     hessian: Matrix

@@ -1,28 +1,27 @@
 """Noise in the values: specified by the user, or detected.
 
-A rugged function looks like a noisy one, so noise has to be proved: by two observations at the same point, or so close
-to each other that no gradient seen elsewhere explains their difference. The default method asks for such a replicate
-when its local models keep failing (``methods/default/replicate.py``).
+A rugged function looks like a noisy one: the score of a model of trees jumps between two points that agree in nine
+digits. So noise has to be proved, by replicates: evaluations of the very same point, for which the objective received
+identical values, with different results. With m_g values y_gi of the g-th such point, their mean y_g, the level is
+
+    sqrt(sum_gi (y_gi - y_g)^2 / sum_g (m_g - 1)).
+
+The default method asks for a replicate when its local models keep failing (``methods/default/replicate.py``).
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import pdist
 
 from dale._arrays import Matrix, Vector
 from dale.models.transforms import Standardize
+from dale.space.point import Params, point_key
 
-REPLICATE_DISTANCE = 1e-8  # observations this close to each other are at one point
-MIN_GRADIENT_DISTANCE = 1e-2  # observations that gradients are estimated from are farther apart
-GRADIENT_FACTOR = 100.0  # differences up to so many times the steepest gradient prove nothing
 ROUNDING = 1e-9  # of the values' std: smaller differences prove nothing
 MIN_MODELLED = 1e-4  # of the values' std: less noise needs no model
-MAX_GRADIENT_POINTS = 200  # observations that gradients are estimated from
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,48 +39,57 @@ class NoiseEstimate:
     modelled: bool = False
 
     @classmethod
-    def of(cls, X: Matrix, y: Vector, noise_std: Vector) -> NoiseEstimate:
-        """From values (n,) at points (n, d), with the standard deviations (n,) that the user gave; NaN for unknown."""
+    def of(cls, X: Matrix, y: Vector, noise_std: Vector, params: Sequence[Params]) -> NoiseEstimate:
+        """The noise in a run's values.
+
+        Args:
+            X: Points of the unit cube, (n, d).
+            y: Values, (n,).
+            noise_std: Standard deviations that the user gave, (n,); NaN for unknown.
+            params: The points as the objective received them.
+        """
         given = np.isfinite(noise_std)
         known = None
         if given.any():
             level = float(np.median(noise_std[noise_std > 0])) if np.any(noise_std > 0) else 0.0  # NaN > 0 is False
             known = np.where(given, noise_std, level)
         else:
-            level = detect(X, y)
+            level = detect(X, y, params)
         if level == 0:
             return cls()
         return cls(level, known, bool(level > MIN_MODELLED * _std(y)))
 
 
-def detect(X: Matrix, y: Vector) -> float:
-    """Standard deviation of the noise that replicates among observations (n, d), (n,) prove; 0 if they prove none."""
-    if len(X) < 2:
+def detect(X: Matrix, y: Vector, params: Sequence[Params]) -> float:
+    """Standard deviation of the noise that replicates prove; 0 for none. Arguments as in ``NoiseEstimate.of``."""
+    replicates = find_replicates(X, params)
+    if not replicates:
         return 0.0
-    pairs = cKDTree(X).query_pairs(REPLICATE_DISTANCE, p=math.inf, output_type="ndarray")
-    if len(pairs) == 0:
+    scale = Standardize.of(y)  # squares of values around 1e155 would overflow
+    groups = [scale(y[rows]) for rows in replicates]
+    if max(np.ptp(z) for z in groups) <= ROUNDING:
         return 0.0
-    i, j = pairs.T
-    scale = Standardize.of(y)  # squares and gradients of values around 1e155 would overflow
-    z = scale(y)
-    difference = np.abs(z[i] - z[j])
-    explained = GRADIENT_FACTOR * _steepest(X, z) * np.max(np.abs(X[i] - X[j]), axis=1) + ROUNDING
-    proved = np.any(difference > explained)
-    return scale.inverse_scale(float(np.sqrt(np.mean(difference**2) / 2))) if proved else 0.0
+    squares = sum(float(np.sum((z - np.mean(z)) ** 2)) for z in groups)
+    return scale.inverse_scale(float(np.sqrt(squares / sum(len(z) - 1 for z in groups))))
+
+
+def find_replicates(X: Matrix, params: Sequence[Params]) -> list[list[int]]:
+    """Rows of points (n, d) that the objective received more than once, by point.
+
+    The cube has fewer digits than the user's units near 0, so points that agree in the cube are compared there too.
+    """
+    in_cube: dict[bytes, list[int]] = {}
+    for row, x in enumerate(X):
+        in_cube.setdefault(x.tobytes(), []).append(row)
+    received: dict[tuple[bytes, object], list[int]] = {}
+    for x, rows in in_cube.items():
+        if len(rows) > 1:
+            for row in rows:
+                received.setdefault((x, point_key(params[row])), []).append(row)
+    return [rows for rows in received.values() if len(rows) > 1]
 
 
 def _std(y: Vector) -> float:
     """Standard deviation of values of any magnitude."""
     scale = Standardize.of(y)
     return scale.inverse_scale(1.0) if np.min(y) < np.max(y) else 0.0  # their difference may overflow
-
-
-def _steepest(X: Matrix, z: Vector) -> float:
-    """The steepest gradient of values (n,) between observations that are not neighbours."""
-    if len(X) > MAX_GRADIENT_POINTS:
-        sample = np.linspace(0, len(X) - 1, MAX_GRADIENT_POINTS).astype(int)
-        X, z = X[sample], z[sample]
-    distance = pdist(X, "chebyshev")
-    far = distance > MIN_GRADIENT_DISTANCE
-    gradients = pdist(z[:, None])[far] / distance[far]
-    return float(np.max(gradients, initial=0.0))

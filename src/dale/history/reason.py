@@ -21,7 +21,7 @@ class Source(StrEnum):
     INITIAL_DESIGN = "initial_design"  # Alg. 1, lines 2-3
     GLOBAL = "global"  # the maximum of the global model's acquisition function
     LOCAL = "local"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
-    REPLICATE = "replicate"  # next to the incumbent, to test for noise
+    REPLICATE = "replicate"  # the incumbent again, to test for noise
     SPACE_FILLING = "space_filling"  # far from all others, where no model has a proposal
 
 
@@ -74,7 +74,7 @@ class Reason:
         source: Which part of the method proposed the point.
         length_scale: Length-scale of the global model, in the unit cube. The next decision to cool down starts from it.
         log_alpha_ratio: Logarithm of eq. 8: the best acquisition value at the smaller length-scale over that at the
-            present one.
+            present one, or over alpha* of the last proposal, where that is stored (``log_alpha``).
         cooled: Whether the length-scale was reduced for this proposal.
         expected_improvement: In units of the objective, as it was compared. While a region is live, the paper's method
             divides the global variance by 100 for the comparison, but not in ``std``.
@@ -111,11 +111,9 @@ class Reason:
     def replaced(self) -> Reason:
         """The reason of a space-filling point that replaces the proposed one, about which no model has a prediction.
 
-        Length-scale, closed regions and the step, which counts as a failure, stay part of the history, and so does a
-        replicate that floats have no room for.
+        Length-scale, closed regions and the step, which counts as a failure, stay part of the history.
         """
-        source = self.source if self.source is Source.REPLICATE else Source.SPACE_FILLING
-        return replace(self, source=source, expected_improvement=None, mean=None, std=None, region=None)
+        return replace(self, source=Source.SPACE_FILLING, expected_improvement=None, mean=None, std=None, region=None)
 
     def retried(self, trial: int, length_scale: float | None) -> Reason:
         """The reason of a retry of a trial, as if that had never been proposed.

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from dale._arrays import Matrix, Vector
+from dale._views import Viewable, short_advice
+from dale.history.failures import describe_failures, exception_line
 from dale.history.minima import LocalMinimum
 from dale.history.reason import Source
 from dale.history.snapshot import Snapshot
 from dale.history.stopping import Status
-from dale.history.trial import Trial
-from dale.space.point import Params, format_point
+from dale.history.trial import Trial, TrialState
+from dale.space.point import format_point
+from dale.space.space import Space
 
 NOT_PROPOSED = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 
 
-class Result(OptimizeResult):
+class Result(Viewable, OptimizeResult):
     """SciPy's ``OptimizeResult`` with what dale knows beyond it.
 
     Attributes:
-        x: Best feasible point, as an array in the user's units; None if there is none.
+        x: Best feasible point, as an array in the user's units. If there is none, ``x``, ``fun`` and ``params`` are
+            None, and ``success`` is False.
         fun: Value there; where values are noisy, the posterior mean.
         nfev: Number of evaluations; values that the user added are not counted.
         nit: Number of proposals after the initial design.
@@ -34,9 +37,11 @@ class Result(OptimizeResult):
         x_iters: All points with a value, (n, d), in the user's units.
         func_vals: All values, (n,).
         history: Every trial with the reason it was chosen for.
+        n_failed: Number of failed trials; ``print(result)`` counts them by kind.
         local_minima: The local minima that the observations show, best first; none in a space with unordered choices
             or conditional parameters. Computed when first read; until then it is not among ``keys()``.
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none.
+        space: The search space.
         seed: The seed that gives the same run again.
 
     Examples:
@@ -46,18 +51,22 @@ class Result(OptimizeResult):
         (8, <Status.BUDGET_SPENT: 0>, True)
     """
 
-    x: Vector | None
-    fun: float | None
+    # Typed as they are where there is a result, so that result.x[0] and result.fun + 1 need no assertion. Without one,
+    # success is False, and these three are None.
+    x: Vector
+    fun: float
     nfev: int
     nit: int
     success: bool
     status: Status
     message: str
-    params: Params | None
+    params: Any
     x_iters: Matrix
     func_vals: Vector
     history: tuple[Trial, ...]
+    n_failed: int
     noise: float
+    space: Space
     seed: int
 
     @classmethod
@@ -79,10 +88,12 @@ class Result(OptimizeResult):
             x_iters=np.array([t.x for t in complete]).reshape(len(complete), len(snapshot.domain.space.names)),
             func_vals=np.array([t.value for t in complete], dtype=float),
             history=history.trials,
+            n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
             noise=noise,
+            space=snapshot.domain.space,
             seed=seed,
         )
-        object.__setattr__(result, "_find_minima", lambda: snapshot.local_minima)
+        object.__setattr__(result, "_snapshot", snapshot)
         return result
 
     @property
@@ -96,17 +107,17 @@ class Result(OptimizeResult):
         self["local_minima"] = minima
 
     def __missing__(self, key: str) -> Any:
-        find: Callable[[], tuple[LocalMinimum, ...]] | None = self.__dict__.get("_find_minima")
-        if key != "local_minima" or find is None:
+        snapshot: Snapshot | None = self.__dict__.get("_snapshot")
+        if key != "local_minima" or snapshot is None:
             raise KeyError(key)
-        self["local_minima"] = find()
+        self["local_minima"] = snapshot.local_minima
         return self["local_minima"]
 
     def __dir__(self) -> list[str]:
-        return sorted({*self, "local_minima"})  # completion offers it before it is computed
+        return sorted({*self, "local_minima", "plot"})  # completion offers it before it is computed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if "_find_minima" in self.__dict__:
+        if "_snapshot" in self.__dict__:
             _ = self.local_minima  # a copy or a pickle has no snapshot to compute them from
         return type(self), (dict(self),)
 
@@ -121,6 +132,10 @@ class Result(OptimizeResult):
                 f"minimum {k}   {m.fun:.6g} ± {m.error:.1g} at {format_point(m.params)}, "
                 f"condition {m.condition:.3g}, {'converged' if m.converged else 'not converged'}"
             )
+        for i, line in enumerate(describe_failures(self.get("history", ()))):
+            lines.append(f"{'' if i else 'failed':<11} {line}")
+        if "_snapshot" in self.__dict__:
+            lines += short_advice(self)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -134,5 +149,5 @@ def _status(snapshot: Snapshot) -> Status:
 
 
 def _last_error(trials: tuple[Trial, ...]) -> str:
-    errors = [t.error.strip().splitlines()[-1] for t in trials if t.error and t.error.strip()]
+    errors = [exception_line(t.error) for t in trials if t.error and t.error.strip()]
     return f" (the last error: {errors[-1]})" if errors else ""

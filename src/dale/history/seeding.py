@@ -55,9 +55,13 @@ class RandomStreams:
 
 
 def check_seed(seed: Any) -> int:
-    """A seed as an int; a fresh one for None."""
+    """A seed as an int; a fresh one for None; drawn from a generator of NumPy, which advances it."""
     if seed is None:
         return secrets.randbits(32)
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**32))
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**32, dtype=np.int64))
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise TypeError(f"seed must be a non-negative integer or None, got {seed!r}")
     if seed < 0:

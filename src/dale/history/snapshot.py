@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from dale._arrays import Matrix
 from dale._computing import computing
 from dale.history.history import History
 from dale.history.minima import LocalMinimum, find_minima
@@ -86,6 +87,11 @@ class Snapshot:
     def is_constrained(self) -> bool:
         """Whether there are input or outcome constraints."""
         return self.domain.allowed_set is not None or self.history.observations.constraints.shape[1] > 0
+
+    @property
+    def taken(self) -> Matrix:
+        """Points (n, d) that are not proposed again: all that were, or if values are noisy the pending ones."""
+        return self.history.pending if self.is_noisy else self.history.seen
 
     @property
     def is_exhausted(self) -> bool:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from dale.history.evaluation import check_count, check_positive
@@ -125,8 +125,7 @@ class Budget:
     immediate: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        meaning = "the number of evaluations"
-        check_count(self.n, "budget", f"a positive integer, {meaning}", f"it is {meaning}")
+        object.__setattr__(self, "n", check_budget(self.n))
 
     def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
         """Whether all evaluations have begun."""
@@ -260,6 +259,14 @@ def check_status(status: Any, rule: StoppingRule) -> Status | None:
     if status is not None and not isinstance(status, Status):
         raise TypeError(f"stopping: expected a dale.Status or None from {rule!r}, got {status!r}")
     return status
+
+
+def check_budget(budget: Any) -> int:
+    """A number of evaluations as an int; also a float that is an integer, such as ``1e2``."""
+    is_whole = isinstance(budget, Real) and not isinstance(budget, Integral) and float(budget).is_integer()
+    meaning = "the number of evaluations"
+    n = int(budget) if is_whole else budget
+    return check_count(n, "budget", f"a positive integer, {meaning}", f"it is {meaning}")
 
 
 def check_tolerance(tolerance: Any) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from dale._arrays import Vector
 from dale.errors import TrialError
 from dale.history.reason import Reason, TrustRegionStep
-from dale.space.point import Params
+from dale.space.point import format_point
 
 ERROR_HEAD, ERROR_TAIL = 8_000, 8_000  # characters of a long error that are kept
 
@@ -33,7 +34,7 @@ class TrialState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """One evaluation: proposed, then complete or failed.
 
@@ -56,10 +57,12 @@ class Trial:
         >>> trial = dale.Optimizer([(0, 1)], seed=0).ask()
         >>> trial.id, str(trial.state), trial.feasible
         (0, 'pending', False)
+        >>> trial
+        <dale.Trial 0: (0.105446), pending; initial design>
     """
 
     id: int
-    params: Params
+    params: Any  # ``Params``, as the user's program knows it: an array, or a mapping
     x: Vector
     unit_x: Vector
     reason: Reason
@@ -70,6 +73,12 @@ class Trial:
     constraints: tuple[float, ...] = ()
     retry: bool = False
     allowed: bool = True
+
+    def __repr__(self) -> str:
+        outcome = str(self.state) if self.value is None else f"{self.value:.6g}"
+        if self.value is not None and not self.feasible:
+            outcome += " (infeasible)"
+        return f"<dale.Trial {self.id}: {format_point(self.params)}, {outcome}; {self.reason}>"
 
     @property
     def feasible(self) -> bool:

@@ -234,7 +234,9 @@ class _Once:
         worker = get_worker()
         try:
             fn, (args, kwargs) = _objective(self.anchor), loads(self.arguments)
-        except SystemExit as error:  # of a module that is imported; Dask would report nothing
+        except Exception:
+            raise  # Dask reports it
+        except BaseException as error:  # SystemExit of a module that is imported: Dask would report nothing
             raise ImportError(f"loading the objective raised {error!r}") from error
         me, key = f"{worker.address} {uuid4().hex}", worker.get_current_task()
         first = sync(worker.loop, _claim, worker.scheduler, self.anchor, key, me)
@@ -246,7 +248,7 @@ class _Once:
             answer = _Answer(error=error)
         try:
             sent = dumps(answer)
-        except Exception as error:  # the methods of the value may raise anything
+        except BaseException as error:  # the methods of the value may raise anything
             what = f"cannot be pickled and sent back: {type(error).__name__}: {error}"
             answer = _Answer(error=TypeError(f"what was {'returned' if answer.error is None else 'raised'} {what}"))
             sent = dumps(answer)

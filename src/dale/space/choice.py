@@ -58,6 +58,7 @@ class Choice(Parameter):
         "ConfigSpace.CategoricalHyperparameter": lambda h: Choice(h.choices),
         "ConfigSpace.OrdinalHyperparameter": lambda h: Choice(h.sequence, ordered=True),
         "ConfigSpace.Constant": lambda h: Choice([h.value]),
+        "skopt.space.Categorical": lambda d: Choice(d.categories),
     }
 
     def __init__(self, options: Iterable[Any], ordered: bool = False) -> None:

@@ -1,23 +1,27 @@
-"""Parameters from other notations: pairs of bounds, Optuna's distributions, ConfigSpace's hyperparameters.
+"""Parameters from other notations: pairs of bounds, objects of Optuna, ConfigSpace and scikit-optimize, Ax's mappings.
 
-Neither library is imported: an object of a library can exist only if the library has been imported already.
+No library is imported: an object of a library can exist only if the library has been imported already.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dale.errors import SpaceError
+from dale.space.choice import Choice
 from dale.space.float import Float
+from dale.space.int import Int
 from dale.space.parameter import PARAMETER_TYPES, Conditional, Parameter
 
+AX_TYPES = {"range": {"bounds", "log_scale"}, "choice": {"values", "is_ordered", "dependents"}, "fixed": {"value"}}
+AX_SHARED = {"name", "type", "value_type"}
 CHOICE_HINT = "; for a list of options, or a fixed value, use dale.Choice([...])"
 
 
 def as_parameter(value: Any, context: str) -> Parameter:
-    """Convert a pair of bounds or a distribution of Optuna or ConfigSpace; return a parameter unchanged."""
+    """Convert a pair of bounds or an object of another library; return a parameter unchanged."""
     if isinstance(value, Conditional):
         raise SpaceError(
             f"{context}: a conditional parameter requires a space with names, got {value!r}; use dale.Space"
@@ -62,6 +66,45 @@ def _required(condition: Any) -> dict[str, Any]:
             f"{condition!r}; remove the condition and ignore the parameter in the objective instead"
         )
     return required
+
+
+def from_ax(space: Any) -> dict[str, Any] | None:
+    """The parameters of Ax's list of mappings, by name; None for any other object."""
+    if not isinstance(space, list | tuple) or not space or not all(_is_ax(entry) for entry in space):
+        return None
+    parameters: dict[str, Any] = {entry["name"]: _from_ax(entry) for entry in space}
+    for entry in space:
+        required: dict[str, list[Any]] = {}
+        for value, children in (entry.get("dependents") or {}).items():
+            for child in children:
+                required.setdefault(child, []).append(value)
+        for child, values in required.items():
+            if child not in parameters:
+                raise SpaceError(f"parameter {entry['name']!r} has the dependent {child!r}, which is not in the list")
+            parameters[child] = parameters[child].when({entry["name"]: values})
+    return parameters
+
+
+def _is_ax(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and {"name", "type"} <= entry.keys()
+
+
+def _from_ax(entry: Mapping[str, Any]) -> Parameter:
+    name, kind = entry["name"], entry["type"]
+    unknown = entry.keys() - AX_TYPES.get(kind, set()) - AX_SHARED
+    if kind not in AX_TYPES or unknown:
+        raise SpaceError(
+            f"parameter {name!r}: expected one of Ax's types {', '.join(map(repr, AX_TYPES))} with the keys that dale "
+            f"knows, got type {kind!r}{f' and {sorted(unknown)}' if unknown else ''}"
+        )
+    if kind == "fixed":
+        return Choice([entry["value"]])
+    if kind == "choice":
+        return Choice(entry["values"], ordered=bool(entry.get("is_ordered")))
+    low, high = entry["bounds"]
+    are_int = isinstance(low, int) and isinstance(high, int)
+    is_int = entry.get("value_type", "int" if are_int else "float") == "int"
+    return (Int if is_int else Float)(low, high, log=bool(entry.get("log_scale")))
 
 
 def is_sequence(value: Any) -> bool:

@@ -45,6 +45,7 @@ class Float(Parameter):
     converters: ClassVar[Mapping[str, Callable[[Any], Parameter]]] = {
         "optuna.distributions.FloatDistribution": lambda d: Float(d.low, d.high, log=d.log, step=d.step),
         "ConfigSpace.UniformFloatHyperparameter": lambda h: Float(h.lower, h.upper, log=h.log),
+        "skopt.space.Real": lambda d: Float(d.low, d.high, log=d.prior == "log-uniform"),
     }
 
     def __post_init__(self) -> None:

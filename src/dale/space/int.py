@@ -50,6 +50,7 @@ class Int(Parameter):
             d.low, d.high, log=d.log, step=1 if d.low == d.high else d.step
         ),
         "ConfigSpace.UniformIntegerHyperparameter": lambda h: Int(h.lower, h.upper, log=h.log),
+        "skopt.space.Integer": lambda d: Int(d.low, d.high, log=d.prior == "log-uniform"),
     }
 
     def __post_init__(self) -> None:

@@ -25,10 +25,24 @@ class FrozenParams(dict[str, Any]):
         return FrozenParams, (dict(self),)
 
 
+def point_key(params: Params) -> bytes | tuple[str, ...]:
+    """The numbers of a point, bit for bit: equal keys of points with the same options are the same point.
+
+    Examples:
+        >>> point_key({"a": 0.1 + 0.2}) == point_key({"a": 0.3}), point_key({"a": 0.3}) == point_key({"a": 0.3})
+        (False, True)
+    """
+    if isinstance(params, np.ndarray):
+        return params.tobytes()
+    numbers = ((name, value) for name, value in params.items() if isinstance(value, int | float))
+    return tuple(f"{name}={float.hex(value) if isinstance(value, float) else value}" for name, value in numbers)
+
+
 def short_repr(value: Any) -> str:
     """``repr`` of any object for a message: shortened if it is long, the type if ``repr`` fails."""
     try:
-        text = repr(value)
+        is_long = type(value) in (str, bytes, bytearray, list, tuple) and len(value) > MAX_REPR
+        text = repr(value[:MAX_REPR] if is_long else value)  # that of hundreds of megabytes takes gigabytes
     except Exception:  # raised by the user's class
         return f"<{type(value).__name__}, whose repr failed>"
     return text if len(text) <= MAX_REPR else f"{text[:MAX_REPR]}..."

@@ -11,16 +11,17 @@ import numpy as np
 from scipy.optimize import Bounds
 
 from dale._arrays import Matrix, Vector, frozen
+from dale._views import Html
 from dale.errors import SpaceError
 from dale.space.conditions import INACTIVE, Conditions, check_conditions, inactive
-from dale.space.convert import as_parameter, from_configuration_space, is_collection, is_sequence
+from dale.space.convert import as_parameter, from_ax, from_configuration_space, is_collection, is_sequence
 from dale.space.enumeration import groups
 from dale.space.parameter import Conditional, Parameter, format_conditions
 from dale.space.point import FrozenParams, Params
 from dale.space.toml import parameters_of
 
 
-class Space:
+class Space(Html):
     """The set of points to search.
 
     The coordinates of the unit cube are in the alphabetical order of the names, so a run does not depend on the order
@@ -112,6 +113,10 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """Names of the parameters in the user's order; ``x0, x1, ...`` in a space without names."""
         return tuple(self.parameters)
+
+    def columns(self, name: str) -> slice:
+        """The coordinates of the unit cube that represent a parameter; none for a fixed one."""
+        return self._columns[name]
 
     def check(self, params: Any) -> Params:
         """Return a point in the user's units with its proper types, or raise a ``SpaceError`` or ``TypeError``."""
@@ -276,7 +281,8 @@ def as_space(space: Any) -> Space:
 
     Args:
         space: A ``Space``; a mapping of names to parameters, pairs of bounds or Optuna distributions; a
-            ``ConfigSpace.ConfigurationSpace``; a ``scipy.optimize.Bounds``; or a sequence of pairs or parameters.
+            ``ConfigSpace.ConfigurationSpace``; Ax's list of mappings; a ``scipy.optimize.Bounds``; or a sequence of
+            pairs, parameters or dimensions of scikit-optimize.
     """
     if isinstance(space, Space):
         return space
@@ -289,7 +295,7 @@ def as_space(space: Any) -> Space:
                 f"{np.shape(space.ub)}"
             ) from None
         return Space.from_pairs(list(zip(lower.tolist(), upper.tolist(), strict=True)))
-    configured = from_configuration_space(space)
+    configured = from_configuration_space(space) or from_ax(space)
     if configured is not None or isinstance(space, Mapping):
         return Space(space if configured is None else configured)
     if not is_sequence(space):

@@ -1,6 +1,10 @@
 """Parameters from a TOML file, for users who do not write Python. The keys are the arguments of the classes.
 
-rate = [0.0, 1.0]                      a pair of bounds is a Float, as everywhere
+rate = [0, 1]                          a pair of bounds is a Float, as everywhere
+
+[width]                                so are low and high without a type
+low = 1
+high = 5
 
 [layers]
 type = "int"
@@ -21,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from inspect import Parameter as Argument
@@ -35,13 +40,20 @@ from dale.space.parameter import PARAMETER_TYPES, Conditional, Parameter
 SYNONYMS = {  # keys of other libraries
     "lower": "low", "min": "low", "upper": "high", "max": "high", "values": "options", "scale": "log", "kind": "type",
 }  # fmt: skip
+STRING_OR_COMMENT = re.compile(
+    r'''"""(?:\\.|[^\\])*?"""|\'{3}.*?\'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*''', re.DOTALL
+)
+LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){16}")  # tomllib needs time quadratic in the parts of a key
 EXPECTED = 'expected a pair of bounds, [0.0, 1.0], or a table with type = "float", low = 0 and high = 1'
 
 
 def parameters_of(path: str | os.PathLike[str]) -> dict[str, Parameter | Conditional]:
     """The parameters that a file describes, by name, in its order."""
     try:
-        tables = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        text = Path(path).read_text(encoding="utf-8-sig")
+        if LONG_KEY.search(STRING_OR_COMMENT.sub("_", text)):
+            raise RecursionError
+        tables = tomllib.loads(text)
         repr(tables)  # as the messages below show them
     except ValueError as error:
         raise SpaceError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
@@ -116,9 +128,9 @@ def _type(table: Mapping[str, Any], where: str) -> str:
         return kind
     if "options" in table:
         return "choice"
-    if any(isinstance(table.get(key), float) for key in ("low", "high", "step")):
-        return "float"
-    raise SpaceError(f"{where}: the type is ambiguous; add the key 'type': {', '.join(map(repr, _types()))}")
+    if "low" in table or "high" in table:
+        return "float"  # as a pair of bounds, with or without decimal points
+    raise SpaceError(f"{where}: the type is missing; add the key 'type': {', '.join(map(repr, _types()))}")
 
 
 def _make(kind: str, settings: Mapping[str, Any], where: str) -> Parameter:

@@ -23,19 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Capabilities, Proposal, changed_settings
 from dale.methods.default.global_search import GlobalSearch
-from dale.methods.default.local_search import LocalSearch
+from dale.methods.default.local_search import LocalCandidate, LocalCandidates, LocalSearch
 from dale.methods.default.noisy_search import NoisySearch
 from dale.methods.default.replicate import propose_replicate, without_replicate
 from dale.methods.default.selection import select
 from dale.methods.default.settings import GlobalSettings, SelectionSettings, TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import RegionReplay
 from dale.methods.initial_design import initial_proposal, space_filling_proposal
+from dale.methods.length_scale.policy import LengthScaleChoice
+from dale.models.gaussian_process import GaussianProcess
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     capabilities: ClassVar[Capabilities] = Capabilities(input_constraints=True, outcome_constraints=True)
 
     def changed_settings(self) -> Mapping[str, Any]:
@@ -70,6 +72,23 @@ class DefaultMethod:
 
     def propose(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
         """The next point of the unit cube."""
+        found = self._compete(snapshot, rng)
+        if isinstance(found, Proposal):
+            return found
+        chosen = found.chosen
+        return found.with_length_scale(found.of_local(chosen) if chosen is not None else found.of_global(snapshot, rng))
+
+    def alternatives(self, snapshot: Snapshot, rng: RandomStreams) -> tuple[Proposal, ...]:
+        """All proposals that compete at this state, local ones first; ``propose`` returns one of them."""
+        found = self._compete(snapshot, rng)
+        if isinstance(found, Proposal):
+            return (found,)
+        local = (found.local.incumbent, found.local.other_options, found.local.uncovered)
+        proposals = [found.of_local(candidate) for candidate in local if candidate is not None]
+        return tuple(map(found.with_length_scale, [*proposals, found.of_global(snapshot, rng)]))
+
+    def _compete(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal | _Competition:
+        """Both sides at this state, and the local candidate that is selected; a proposal where nothing competes."""
         first = initial_proposal(snapshot, self.n_initial, rng)
         if first is not None:
             return first
@@ -94,23 +113,47 @@ class DefaultMethod:
         posterior = global_search.with_pending(global_search.basin_posterior() or choice.posterior)
         log_ei = global_search.max_log_acquisition(posterior) + global_search.log_unit
         chosen = select(local, log_ei, history, self.selection, n_parameters=n_parameters, early=early)
-        if chosen is not None:
-            proposal = local_search.proposal(chosen, local.regions)
-        else:
-            found = global_search.search(posterior)
-            proposal = (
-                space_filling_proposal(snapshot, rng("global"))
-                if found is None
-                else global_search.proposal(found, posterior)
-            )
-        return Proposal(
-            proposal.point,
-            replace(
-                proposal.reason,
-                length_scale=choice.length_scale,
-                log_alpha_ratio=choice.log_alpha_ratio,
-                cooled=choice.cooled,
-                n_regions=len(local.regions.open),
-                closed_regions=local.closed,
-            ),
+        return _Competition(local_search, local, chosen, global_search, choice, posterior)
+
+
+class _Competition(NamedTuple):
+    """Both sides of the method at one proposal.
+
+    Attributes:
+        local_search: The local side.
+        local: Its candidates.
+        chosen: The candidate that is selected; None for the global proposal.
+        global_search: The global side.
+        choice: Its length-scale.
+        posterior: Its model.
+    """
+
+    local_search: LocalSearch
+    local: LocalCandidates
+    chosen: LocalCandidate | None
+    global_search: GlobalSearch
+    choice: LengthScaleChoice
+    posterior: GaussianProcess
+
+    def of_local(self, candidate: LocalCandidate) -> Proposal:
+        """The proposal of a local candidate."""
+        return self.local_search.proposal(candidate, self.local.regions)
+
+    def of_global(self, snapshot: Snapshot, rng: RandomStreams) -> Proposal:
+        """The proposal of the global side; a space-filling point where it has none."""
+        found = self.global_search.search(self.posterior)
+        if found is None:
+            return space_filling_proposal(snapshot, rng("global"))
+        return self.global_search.proposal(found, self.posterior)
+
+    def with_length_scale(self, proposal: Proposal) -> Proposal:
+        """A proposal whose reason states the length-scale and the regions too, from which the next one is computed."""
+        reason = replace(
+            proposal.reason,
+            length_scale=self.choice.length_scale,
+            log_alpha_ratio=self.choice.log_alpha_ratio,
+            cooled=self.choice.cooled,
+            n_regions=len(self.local.regions.open),
+            closed_regions=self.local.closed,
         )
+        return Proposal(proposal.point, reason)

@@ -1,55 +1,58 @@
-"""The replicate that tests for noise: the incumbent is evaluated again, at a tiny offset.
+"""The replicate that tests for noise: the incumbent is evaluated again, with the very same values.
 
 Local models that keep failing suggest that values are noisy. The test is made at most once in a run, so a deterministic
-function loses at most one evaluation. ``history/noise.py`` compares the two values.
+function loses at most one evaluation. ``history/noise.py`` compares the two values. Where values have few levels, as an
+accuracy does, noisy ones may agree by chance: if another point has the incumbent's value too, the test is made twice.
+A point beside the incumbent would prove nothing, however close it is: a tree, a table or a rounded parameter may jump
+between the two.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dale._arrays import Matrix, Vector
+from dale._arrays import Vector
 from dale.history.history import History, Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
-from dale.history.trial import TrialState
+from dale.history.trial import Trial, TrialState
 from dale.methods.base import Proposal
-from dale.space.domain import Domain
 
 FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent
-REPLICATE_OFFSET = 2.0**-27  # in sides of the cube
 
 
 def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) -> Proposal | None:
-    """A point next to the incumbent (d,) if its region has failed often and noise is neither known nor tested."""
+    """The incumbent (d,) again if its region has failed often and noise is neither known nor tested."""
     history = snapshot.history
     if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
-    if any(t.reason.source is Source.REPLICATE for t in history.trials):
+    earlier = [t for t in history.trials if t.reason.source is Source.REPLICATE and not t.retry]
+    if earlier and (len(earlier) > 1 or not _is_tied(earlier[0], history.observations)):
         return None
-    neighbours = _neighbours(snapshot.domain, incumbent)
-    if len(neighbours) == 0:
+    if not snapshot.domain.allowed(incumbent[None, :])[0]:  # the user has added it
         return None
-    return Proposal(neighbours[0], Reason(Source.REPLICATE, length_scale=history.length_scale))
+    return Proposal(incumbent, Reason(Source.REPLICATE, length_scale=history.length_scale))
 
 
-def _neighbours(domain: Domain, point: Vector) -> Matrix:
-    """Allowed points (m, d) next to one (d,), along its continuous and active coordinates."""
-    free = np.eye(len(point))[domain.free(point)]
-    inwards = np.where(point < 0.5, REPLICATE_OFFSET, -REPLICATE_OFFSET) * free
-    points = point + np.vstack([inwards, -inwards])
-    points = points[np.all((points >= 0) & (points <= 1), axis=1)]
-    return points[domain.allowed(points)]
+def _is_tied(replicate: Trial, observations: Observations) -> bool:
+    """Whether a replicate has the value that other points have too, so that it may have it by chance."""
+    elsewhere = np.any(replicate.unit_x != observations.X, axis=1)
+    return replicate.value is not None and bool(np.any(observations.y[elsewhere] == replicate.value))
 
 
 def without_replicate(observations: Observations, history: History) -> Observations:
-    """The observations without the replicate, unless it is the best: a difference quotient over it misleads the models.
+    """The observations without the replicate, or without the values that it repeats if it is lower than all of them.
 
-    For a step function the quotient is 0; for other functions it consists of rounding errors.
+    The models interpolate, and there is only one value at a point to interpolate.
     """
     replicates = [
         t.id for t in history.trials if t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE
     ]
-    best = np.min(observations.y[observations.has_value])
-    drop = np.isin(observations.ids, replicates) & (observations.y > best)
+    is_replicate = np.isin(observations.ids, replicates) & observations.has_value
+    drop = is_replicate.copy()
+    for row in np.flatnonzero(is_replicate):
+        repeated = np.all(observations.X[row] == observations.X, axis=1) & ~is_replicate & observations.has_value
+        if np.all(observations.y[row] < observations.y[repeated]):
+            drop |= repeated
+            drop[row] = False
     return observations.rows(~drop) if drop.any() else observations
