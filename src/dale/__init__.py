@@ -11,10 +11,20 @@ user's params --space--> unit cube --history--> snapshot: everything derived fro
                               proposal + its reason --space--> user's params --> evaluation --> history, store
 """
 
-from types import ModuleType
+import logging
+from typing import Any
 
 from dale import methods
-from dale.errors import Retry, SpaceError, SpaceExhausted, StoreError, StoreWarning, TrialError
+from dale.errors import (
+    EvaluationError,
+    EvaluationWarning,
+    Retry,
+    SpaceError,
+    SpaceExhausted,
+    StoreError,
+    StoreWarning,
+    TrialError,
+)
 from dale.evaluate.command import Command
 from dale.history.evaluation import Evaluation
 from dale.history.minima import LocalMinimum
@@ -37,6 +47,8 @@ __all__ = [
     "Choice",
     "Command",
     "Evaluation",
+    "EvaluationError",
+    "EvaluationWarning",
     "Float",
     "Int",
     "LocalMinimum",
@@ -58,15 +70,27 @@ __all__ = [
     "minimize",
     "open",
     "plot",
+    "scipy_method",
+    "why",
 ]
 
+logging.getLogger("dale").addHandler(logging.NullHandler())  # a program that sets up no logging sees no messages
 
-def __getattr__(name: str) -> ModuleType:
-    """Import ``dale.plot`` on first use: most programs need no plots."""
+
+def __getattr__(name: str) -> Any:
+    """Import ``dale.plot``, ``dale.scipy_method`` and ``dale.why`` on first use: most programs need none of them."""
     if name == "plot":
         from dale.view import plot
 
         return plot
+    if name == "scipy_method":
+        from dale.integrations.scipy import scipy_method
+
+        return scipy_method
+    if name == "why":
+        from dale.view.why import why
+
+        return why
     raise AttributeError(f"module 'dale' has no attribute {name!r}")
 
 

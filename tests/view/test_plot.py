@@ -8,8 +8,10 @@ import pytest
 
 import dale
 from dale.history.reason import Source
+from dale.view.plot.kinds import KINDS
 from dale.view.style import SOURCE_STYLES, MatplotlibMissing, save
 
+KINDS_IN_ORDER = sorted(KINDS)
 SPACE = dale.Space(gain=dale.Float(0.01, 100, log=True), delay=(0.0, 3.0))
 
 
@@ -128,7 +130,7 @@ class TestSlice:
         figure = dale.plot.slice(run, SPACE, objective="error")
         assert [ax.get_xlabel() for ax in figure.axes] == ["gain", "delay"]
         assert figure.axes[0].get_ylabel() == "error"
-        assert legend_of(figure) == ["± 2 standard deviations", "surrogate", "trials (projected)", "best"]
+        assert legend_of(figure) == ["± 2 standard deviations", "surrogate", "trials (projected)", "failed", "best"]
         assert save(figure, tmp_path / "new" / "slices.png").stat().st_size > 10_000
 
     def test_five_parameters_need_two_rows(self):
@@ -157,7 +159,7 @@ def test_pyplot_is_never_imported():
 def test_plot_is_a_public_module():
     code = "import sys, dale; assert 'dale.view' not in sys.modules; print(*dale.plot.__all__, dale.plot.__name__)"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert printed.split() == ["contour", "convergence", "slice", "dale.view.plot"]
+    assert printed.split() == [*KINDS_IN_ORDER, "dale.view.plot"]
     assert "plot" in dir(dale)
     with pytest.raises(AttributeError, match="module 'dale' has no attribute 'plots'"):
         dale.plots  # noqa: B018

@@ -1,12 +1,13 @@
 """The text summary of a result."""
 
+import copy
 import re
 
 import numpy as np
 import pytest
 
 import dale
-from dale.view.summary import short_error, summary
+from dale.view.summary import summary
 
 SPACE = dale.Space(rate=dale.Float(1e-3, 1, log=True), depth=(1.0, 9.0))
 
@@ -68,6 +69,15 @@ def test_without_local_minima_it_says_so():
     )
 
 
+@pytest.mark.parametrize("kind", [dale.Choice(["u", "v"]), dale.Float(0, 1).when(n=1)], ids=["choice", "conditional"])
+def test_where_there_never_are_minima_it_says_so(kind):
+    space = dale.Space(x=(0, 1), n=dale.Int(0, 1), kind=kind)
+    result = dale.minimize(lambda p: p["x"] ** 2, space, budget=8, seed=0)
+    for same in (result, copy.copy(result)):
+        assert "Local minima\n  none: a model across unordered options" in summary(same)
+        assert "yet" not in summary(same)
+
+
 def test_failures_are_listed():
     def fails(x):
         if x[0] > 0.5:
@@ -75,7 +85,10 @@ def test_failures_are_listed():
         return float(x[0])
 
     text = summary(dale.minimize(fails, [(0, 1)], budget=6, seed=0))
-    assert re.search(r"[1-5] of 6 evaluations failed; the last was trial \d at \(.*\): RuntimeError: too hot", text)
+    listed = (
+        r"[1-5] of 6 evaluations failed\n  [1-5] x RuntimeError: too hot \(test_summary.py, line \d+\), (the last )?in "
+    )
+    assert re.search(listed + r"trial \d", text)
     assert re.search(r"\d  failed ", text)
 
 
@@ -106,11 +119,3 @@ def test_an_outlier_does_not_change_the_tolerances():
 
     text = summary(dale.minimize(fun, [(-2, 2)], budget=12, seed=0, x0=[[-2]]))
     assert float(re.search(r"rises by (\S+) \(1 %", text)[1]) < 0.1
-
-
-@pytest.mark.parametrize(
-    ("error", "short"),
-    [("Traceback\n  ...\nValueError: too hot\n", "ValueError: too hot"), (" \n", "no error message")],
-)
-def test_an_error_is_shortened_to_its_last_line(error, short):
-    assert short_error(error) == short

@@ -24,6 +24,8 @@ from dale.history.stopping import Status
 COMMANDS = {
     "run": ("dale.cli.run", "minimise the output of a program"),
     "show": ("dale.cli.show", "print the content of a store"),
+    "why": ("dale.cli.why", "explain why a trial was proposed"),
+    "plot": ("dale.cli.plot", "draw a plot of a store into a file"),
     "export": ("dale.cli.export", "copy a store, or write it as CSV or JSON"),
     "demo": ("dale.cli.demo", "solve two example problems, print the results and write plots"),
 }
@@ -45,15 +47,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_unwritten()
 
 
-def say(text: str, stream: TextIO | None) -> bool:
-    """Print to a stream, and return whether it was possible: the stream may be closed, full or read by nobody."""
+def say(text: str, stream: TextIO | None) -> Exception | None:
+    """Print to a stream, and return why it was not possible: the stream may be closed, full or read by nobody."""
     if stream is None:
-        return False
+        return ValueError("it is closed")
     try:
         print(text, file=stream, flush=True)
-    except (OSError, ValueError):
-        return False
-    return True
+    except (OSError, ValueError) as error:
+        return error
+    return None
+
+
+def is_failed_write(error: Exception | None) -> bool:
+    """Whether a write failed, on a full disk for example. Nobody wants what is written to a closed or unread stream."""
+    return isinstance(error, OSError) and not isinstance(error, BrokenPipeError)
 
 
 def _main(arguments: list[str]) -> int:
@@ -71,7 +78,10 @@ def _main(arguments: list[str]) -> int:
             parser.error(f"dale {args.command} expects nothing after --, got {' '.join(program)}")
         args.program = program
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        if code == 0 and sys.stdout is not None:
+            sys.stdout.flush()  # or an error: a script must not take a part for the whole
+        return code
     except KeyboardInterrupt:
         say("dale: interrupted", sys.stderr)
         return EXIT_INTERRUPTED

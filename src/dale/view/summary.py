@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dale.history.failures import describe_failures
 from dale.history.minima import LocalMinimum
 from dale.history.result import Result
-from dale.history.trial import TrialState
-from dale.space.point import Params, format_point
-from dale.view.data import finished_trials, inliers, values_of
+from dale.space.point import Params
+from dale.view.advice import Failures, advice
+from dale.view.run_view import view_of
 from dale.view.style import SOURCE_STYLES
 from dale.view.tolerances import RELATIVE_RISE, acceptable_rise, parameter_tolerances
 
@@ -34,18 +35,12 @@ def summary(result: Result, *, n_explained: int = N_EXPLAINED) -> str:
         >>> print(summary(result).splitlines()[0])
         The budget is spent after 3 evaluations (3 initial design); seed 0.
     """
-    parts = [_best(result), _minima(result), _failures(result), _proposals(result, n_explained)]
+    parts = [_best(result), _minima(result), _advice(result), _failures(result), _proposals(result, n_explained)]
     return "\n\n".join(part for part in parts if part)
 
 
-def short_error(error: str) -> str:
-    """The last line of an error message: the exception of a traceback, the final line of a program's output."""
-    lines = error.strip().splitlines()
-    return lines[-1] if lines else "no error message"
-
-
 def _best(result: Result) -> str:
-    finished = finished_trials(result)
+    finished = view_of(result).finished
     counts = Counter(SOURCE_STYLES[t.reason.source].label for t in finished)
     sources = ", ".join(f"{n} {label}" for label, n in counts.items())
     ending = (
@@ -62,9 +57,11 @@ def _best(result: Result) -> str:
 def _minima(result: Result) -> str:
     if result.fun is None:
         return ""
+    if not np.all(result.space.ordered):
+        return "Local minima\n  none: a model across unordered options or conditional parameters has no meaning"
     if not result.local_minima:
         return "Local minima\n  none identified yet: no local model predicts its observations well enough"
-    rise = acceptable_rise(values_of(inliers(result)))
+    rise = acceptable_rise(view_of(result).values)
     limit = f"{rise:.2g} ({100 * RELATIVE_RISE:g} % of the observed range)"
     lines = [f"Local minima, and how far each parameter can move before the value rises by {limit}"]
     for k, minimum in enumerate(result.local_minima, 1):
@@ -92,17 +89,22 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
     return [head, _table(rows, indent=5)]
 
 
+def _advice(result: Result) -> str:
+    items = [item for item in advice(result) if not isinstance(item, Failures)]
+    return "Advice\n" + "\n".join(f"  {item}" for item in items) if items else ""
+
+
 def _failures(result: Result) -> str:
-    failed = [t for t in result.history if t.state is TrialState.FAILED]
-    if not failed:
-        return ""
-    last = failed[-1]
-    where = f"trial {last.id} at {format_point(last.params)}"
-    return f"{len(failed)} of {result.nfev} evaluations failed; the last was {where}: {short_error(last.error or '')}"
+    lines = describe_failures(result.history)
+    return (
+        "\n".join([f"{result.n_failed} of {result.nfev} evaluations failed", *(f"  {line}" for line in lines)])
+        if lines
+        else ""
+    )
 
 
 def _proposals(result: Result, n_explained: int) -> str:
-    finished = finished_trials(result)
+    finished = view_of(result).finished
     if not finished or n_explained < 1:
         return ""
     rows = []

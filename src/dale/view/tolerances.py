@@ -10,12 +10,15 @@ The joint tolerance is never smaller. If it is much larger, the other parameters
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.history.minima import LocalMinimum
+from dale.space.parameter import Parameter
 from dale.space.space import Space
 
 RELATIVE_RISE = 0.01  # acceptable rise, relative to the range of the observed values
@@ -60,19 +63,47 @@ def parameter_tolerances(minimum: LocalMinimum, rise: float) -> Tolerances:
     return Tolerances(rise, individual, joint)
 
 
-def ellipse(minimum: LocalMinimum, space: Space, rise: float) -> Matrix:
-    """Contour at ``rise`` above a local minimum of two parameters: a closed curve (m, 2) in the user's units.
+def cube_hessian(minimum: LocalMinimum, space: Space) -> Matrix:
+    """The Hessian in the unit cube, one row for each parameter in the user's order; NaN where it has no derivative."""
+    values = _by_name(minimum, space)
+    derivatives = [space.parameters[name].derivative(values[name]) for name in space.names]
+    du_dx = np.array([d[0] if len(d) == 1 else np.nan for d in derivatives])
+    return minimum.hessian / np.outer(du_dx, du_dx)
 
-    The model was fitted in the unit cube, so the curve is an ellipse there; on a logarithmic axis it is distorted.
-    It is NaN outside the bounds.
+
+def ellipse(minimum: LocalMinimum, space: Space, rise: float, names: Sequence[str]) -> Matrix:
+    """Contour at ``rise`` above a local minimum along two parameters, a closed curve (m, 2) in the user's units.
+
+    All other parameters are fixed. The model was fitted in the unit cube, so the curve is an ellipse there; on a
+    logarithmic axis it is distorted. It is NaN outside the bounds, and along a parameter without derivatives.
     """
-    parameters = list(space.parameters.values())
-    derivatives = np.concatenate([p.derivative(v) for p, v in zip(parameters, minimum.x, strict=True)])
-    center = np.concatenate([p.encode(v) for p, v in zip(parameters, minimum.x, strict=True)])
-    L = np.linalg.cholesky(minimum.hessian / np.outer(derivatives, derivatives))  # of the Hessian in the unit cube
+    rows = [space.names.index(name) for name in names]
+    H = cube_hessian(minimum, space)[np.ix_(rows, rows)]
+    if not np.all(np.isfinite(H)):
+        return np.full((ELLIPSE_POINTS, 2), np.nan)
+    values, parameters = _by_name(minimum, space), [space.parameters[name] for name in names]
+    center = np.concatenate([p.encode(values[name]) for name, p in zip(names, parameters, strict=True)])
+    L = np.linalg.cholesky(H)
     angle = np.linspace(0, 2 * np.pi, ELLIPSE_POINTS)
     circle = np.sqrt(2 * rise) * np.vstack([np.cos(angle), np.sin(angle)])
-    points = center + np.linalg.solve(L.T, circle).T  # |L'(x - center)|^2 = 2 rise
-    curve = np.array([[p.decode(u[i : i + 1]) for i, p in enumerate(parameters)] for u in points], dtype=float)
+    return on_axis(center + np.linalg.solve(L.T, circle).T, parameters)  # |L'(x - center)|^2 = 2 rise
+
+
+def on_axis(points: Matrix, parameters: Sequence[Parameter]) -> Matrix:
+    """Coordinates (m, k) of numeric parameters in the user's units, not rounded to integers; NaN outside the cube."""
+    columns = []
+    for u, parameter in zip(np.clip(points, 0, 1).T, parameters, strict=True):
+        if parameter.cardinality is None:
+            columns.append(np.array(parameter.decode_all(u[:, None]), dtype=float))
+            continue
+        values = parameter.axis(ELLIPSE_POINTS)
+        codes = [float(parameter.encode(parameter.check(v, "value"))[0]) for v in values.tolist()]
+        columns.append(np.interp(u, codes, values))
+    curve = np.column_stack(columns)
     curve[np.any((points < 0) | (points > 1), axis=1)] = np.nan
     return curve
+
+
+def _by_name(minimum: LocalMinimum, space: Space) -> Mapping[str, Any]:
+    params = minimum.params
+    return params if isinstance(params, Mapping) else dict(zip(space.names, params, strict=True))

@@ -1,0 +1,195 @@
+"""One run as plots, texts and pages see it, whatever the user has of it: a result, an optimizer, a run or a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dale._arrays import Vector
+from dale._computing import computing
+from dale.errors import SpaceError
+from dale.history.history import History, Observations
+from dale.history.result import Result
+from dale.history.snapshot import Snapshot
+from dale.history.trial import Trial, TrialState
+from dale.optimizer import Optimizer
+from dale.space.domain import Domain
+from dale.space.space import Space, as_space
+from dale.store.run import Run, open_run
+from dale.view.surrogate import PlotSurrogate
+
+NO_VALUE = "expected at least one completed trial to plot, got none"
+
+
+class _LastSurrogate:
+    """The surrogate that was fitted last, kept in the cache of the run: several plots share it."""
+
+    fitted: tuple[Observations, PlotSurrogate] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunView:
+    """A run at one moment.
+
+    Attributes:
+        snapshot: Everything derived from the trials.
+        result: The same as a result.
+        run: The stored run, if there is one: it knows the times.
+    """
+
+    snapshot: Snapshot
+    result: Result
+    run: Run | None = None
+
+    @property
+    def space(self) -> Space:
+        """The space of the run."""
+        return self.snapshot.domain.space
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in the order of their ids."""
+        return self.snapshot.history.trials
+
+    @cached_property
+    def finished(self) -> tuple[Trial, ...]:
+        """The completed and failed trials, in the order of their ids."""
+        return tuple(t for t in self.trials if t.state is not TrialState.PENDING)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The finished trials as arrays, without the values of outliers."""
+        with computing():
+            return self.snapshot.history.observations.inliers
+
+    @cached_property
+    def inliers(self) -> tuple[Trial, ...]:
+        """The completed trials whose values are not outliers."""
+        return tuple(self.trials[i] for i in self.observations.ids[self.observations.has_value])
+
+    @cached_property
+    def values(self) -> Vector:
+        """The values of ``inliers``, (n,)."""
+        return self.observations.y[self.observations.has_value]
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the values are so noisy that they need a model of their noise."""
+        return self.observations.noise.modelled
+
+    @property
+    def best(self) -> Trial | None:
+        """The best feasible trial; under noise, that with the lowest posterior mean."""
+        return self.snapshot.incumbent.trial
+
+    @cached_property
+    def surrogate(self) -> PlotSurrogate:
+        """A model of the objective over the whole space."""
+        if not self.inliers:
+            raise ValueError(NO_VALUE)
+        kept = self.snapshot.cache.of(_LastSurrogate)
+        if kept.fitted is None or kept.fitted[0] is not self.observations:
+            kept.fitted = self.observations, PlotSurrogate.of(self.observations, self.space)
+        return kept.fitted[1]
+
+    @cached_property
+    def posterior_means(self) -> dict[int, float]:
+        """Under noise, the posterior mean of the objective at each trial, by its id; empty where there is no noise."""
+        if not self.is_noisy:
+            return {}
+        with computing():
+            model, scale = self.observations.noisy_gp, self.observations.standardize
+            ids = self.observations.ids[model.rows].tolist()
+            return {i: scale.inverse(float(mean)) for i, mean in zip(ids, model.means, strict=True)}
+
+    def named(self, trial: Trial) -> dict[str, Any]:
+        """The parameters of a trial by name, without those that are inactive."""
+        params = trial.params
+        return dict(params) if isinstance(params, Mapping) else dict(zip(self.space.names, params, strict=True))
+
+    def check_names(self, names: Sequence[str] | None, n: int | None = None) -> tuple[str, ...]:
+        """Names of parameters that the user asked for; None for all that vary.
+
+        Args:
+            names: The names.
+            n: How many there must be; None for any number.
+        """
+        varied = tuple(name for name in self.space.names if self.space.parameters[name].n_coordinates > 0)
+        if names is None:
+            return varied
+        given = (names,) if isinstance(names, str) else tuple(names)
+        unknown = [name for name in given if name not in varied]
+        if unknown or len(set(given)) < len(given) or (n is not None and len(given) != n) or not given:
+            count = "different names" if n is None else f"{n} different names"
+            raise ValueError(f"params: expected {count} out of {', '.join(map(repr, varied))}, got {names!r}")
+        return given
+
+
+def view_of(run: Any, space: Any = None) -> RunView:
+    """A run from a result, an optimizer, a stored run or the path of a store.
+
+    Args:
+        run: The run.
+        space: Its space. Needed only for a result without one, and for a store with options that no file can keep; it
+            is an error if it is not the space of the run.
+    """
+    if isinstance(run, RunView):
+        view = run
+    elif isinstance(run, Optimizer):
+        stored = None if run.store is None else open_run(run.store, run.space)
+        view = RunView(run.snapshot, run.result(), stored)
+    elif isinstance(run, Run):
+        view = RunView(run.snapshot, run.result(), run)
+    elif isinstance(run, str | os.PathLike):
+        opened = open_run(run, space)
+        return RunView(opened.snapshot, opened.result(), opened)
+    elif isinstance(run, Mapping) and "history" in run:
+        view = RunView(*_snapshot_of(run, space))
+    else:
+        raise TypeError(
+            f"expected a result, an Optimizer, a run from dale.open or the path of a store, got {type(run).__name__}"
+        )
+    if space is not None:
+        _check_space(view.space, as_space(space))
+    return view
+
+
+def _snapshot_of(run: Mapping[str, Any], space: Any) -> tuple[Snapshot, Result]:
+    """The snapshot of a result; made again if the result was copied, or read from a pickle."""
+    result = run if isinstance(run, Result) else Result(run)
+    snapshot = result.__dict__.get("_snapshot")
+    if snapshot is not None:
+        return snapshot, result
+    own = result.get("space")
+    if own is None and space is None:
+        raise ValueError("this result does not know its space; pass it as space=")
+    own = as_space(space if own is None else own)
+    trials: tuple[Trial, ...] = result.history
+    try:
+        for trial in trials:
+            if not np.array_equal(own.encode(trial.params), trial.unit_x):
+                raise SpaceError(f"trial {trial.id} at {trial.params!r} is another point in it")
+    except (SpaceError, TypeError) as error:
+        raise ValueError(f"expected the space of the run, got {own!r}: {error}") from None
+    history = History.of(trials, own.dimension, result.get("noise"))
+    return Snapshot(history, Domain(own)), result
+
+
+def _check_space(own: Space, given: Space) -> None:
+    if own == given:
+        return
+    names = [*own.names, *(name for name in given.names if name not in own.names)]
+    for name in names:
+        one = own.declared(name) if name in own.names else "no such parameter"
+        other = given.declared(name) if name in given.names else "no such parameter"
+        if one != other:
+            raise ValueError(
+                f"space: expected that of the run, got another one: {name} is {one!r} in the run and {other!r} here; "
+                "leave the argument out"
+            )
+    raise ValueError(f"space: expected that of the run, {own!r}, got {given!r}; leave the argument out")
