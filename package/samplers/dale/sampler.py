@@ -1,0 +1,5 @@
+"""The sampler, which is part of dale."""
+
+from dale.integrations.optuna import DaleSampler
+
+__all__ = ["DaleSampler"]
