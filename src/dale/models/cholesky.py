@@ -89,7 +89,7 @@ class CholeskyFactor:
 
     @property
     def log_determinant(self) -> float:
-        """log |K + jitter I|."""
+        """``log |K + jitter I|``."""
         return 2 * float(np.sum(np.log(np.diag(self.lower))))
 
     def __len__(self) -> int:

@@ -23,7 +23,7 @@ RTOL = 1e-14  # the neighbour that defines the radius of a ball lies in it, what
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """All points x with |z| <= 1.
+    """All points x with ``|z| <= 1``.
 
     Attributes:
         center: c, (d,).
@@ -73,8 +73,8 @@ class Ellipsoid:
     def distance(self, X: Matrix) -> Vector:
         """Distance of points (..., d) to the set; 0 inside. Of a shaped ellipsoid, a lower bound of the distance.
 
-        The bound is D s (|z| - 1) with s the smallest singular value of S: a step of norm h changes z by h / (D s) at
-        most.
+        The bound is ``D s (|z| - 1)`` with s the smallest singular value of S: a step of norm h changes z by at most
+        h / (D s).
         """
         if self.shape is None:
             return np.maximum(np.linalg.norm(X - self.center, axis=-1) - self.radius, 0.0)

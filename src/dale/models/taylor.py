@@ -176,7 +176,7 @@ class TaylorModel:
         return total
 
     def leave_one_out(self, within: float = 1.0) -> LeaveOneOut:
-        """Of the observations with |z| <= ``within``, for the series and s of this model.
+        """Of the observations with ``|z| <= within``, for the series and s of this model.
 
         Infinite if there is none, or if rounding errors hide the errors of all of them.
         """

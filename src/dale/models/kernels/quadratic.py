@@ -30,7 +30,7 @@ class Quadratic:
         return np.square(A @ B.T + 1)
 
     def diagonal(self, A: Matrix) -> Vector:
-        """(|x|^2 + 1)^2, (m,)."""
+        """``(|x|^2 + 1)^2``, (m,)."""
         return np.square(np.sum(A**2, axis=1) + 1)
 
 
