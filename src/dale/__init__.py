@@ -18,6 +18,7 @@ from dale import methods
 from dale.errors import (
     EvaluationError,
     EvaluationWarning,
+    ReportWarning,
     Retry,
     SpaceError,
     SpaceExhausted,
@@ -54,6 +55,7 @@ __all__ = [
     "LocalMinimum",
     "Optimizer",
     "Reason",
+    "ReportWarning",
     "Result",
     "Retry",
     "Run",
@@ -70,6 +72,7 @@ __all__ = [
     "minimize",
     "open",
     "plot",
+    "report",
     "scipy_method",
     "why",
 ]
@@ -78,11 +81,15 @@ logging.getLogger("dale").addHandler(logging.NullHandler())  # a program that se
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``dale.plot``, ``dale.scipy_method`` and ``dale.why`` on first use: most programs need none of them."""
+    """Import some names on first use: most programs need none of them."""
     if name == "plot":
         from dale.view import plot
 
         return plot
+    if name == "report":
+        from dale.view.report.page import report
+
+        return report
     if name == "scipy_method":
         from dale.integrations.scipy import scipy_method
 

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import math
+import os
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 
 class Html:
@@ -18,7 +21,7 @@ class Html:
 
 
 class Viewable(Html):
-    """A run that can be plotted."""
+    """A run that can be plotted, and written as a page."""
 
     def plot(self, kind: str = "convergence", **options: Any) -> Any:
         """Plot the run, as the function of ``dale.plot`` with this name does; the options are its arguments.
@@ -32,6 +35,61 @@ class Viewable(Html):
             A matplotlib figure.
         """
         return import_module("dale.view.plot.kinds").plot_of_kind(self, kind, **options)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Write one self-contained HTML page of the run, as ``dale.report`` does; the options are its arguments.
+
+        Args:
+            path: The file to write.
+            options: ``title``, ``objective`` (the label of the objective), ``space``.
+
+        Returns:
+            The path of the file.
+        """
+        return import_module("dale.view.report.page").report(self, path, **options)
+
+
+class Page(Protocol):
+    """The page of a run in progress, written again as trials end (``dale.view.report.live``)."""
+
+    @property
+    def due(self) -> float:
+        """When the page has to be written next, on the clock of ``monotonic``; infinite while it is up to date."""
+        ...
+
+    def update(self, *, changed: bool = True) -> None:
+        """Write the page, if it is time to."""
+        ...
+
+    def end(self, result: Any) -> None:
+        """Write the page of the result."""
+        ...
+
+
+class NoPage:
+    """In place of a page that nobody wants."""
+
+    due = math.inf
+
+    def update(self, *, changed: bool = True) -> None:
+        """Write nothing."""
+
+    def end(self, result: Any) -> None:
+        """Write nothing."""
+
+
+def live_page(path: str | os.PathLike[str] | None, optimizer: Any, budget: int) -> AbstractContextManager[Page]:
+    """The page of a run as a context manager; None for no page."""
+    if path is None:
+        return nullcontext(NoPage())
+    page: AbstractContextManager[Page] = import_module("dale.view.report.live").LiveReport(path, optimizer, budget)
+    return page
+
+
+def check_page(path: str | os.PathLike[str] | None, store: str | os.PathLike[str] | None) -> None:
+    """Check the path of a page before the run, or raise an error."""
+    if path is not None:
+        import_module("dale.view.report.page").check_path(path, store)
 
 
 def short_advice(run: Any) -> list[str]:

@@ -71,6 +71,15 @@ class EvaluationWarning(UserWarning):
     """
 
 
+class ReportWarning(UserWarning):
+    """The page of a run (``report=``) could not be written. The run continues.
+
+    Examples:
+        >>> import dale, warnings
+        >>> warnings.simplefilter("ignore", dale.ReportWarning)  # the page does not matter
+    """
+
+
 class Retry(RuntimeError):
     """Raised by an objective to report a transient failure: ``raise dale.Retry("the node died")``.
 

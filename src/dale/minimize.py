@@ -14,6 +14,7 @@ import numpy as np
 
 from dale._computing import computing
 from dale._progress import Progress
+from dale._views import Page, check_page, live_page
 from dale.errors import SpaceExhausted, StoreError, TrialError
 from dale.evaluate.command import Command
 from dale.evaluate.evaluator import Evaluator, next_completed
@@ -68,6 +69,7 @@ def minimize(
     executor: Any = None,
     timeout: float | None = None,
     store: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
     on_error: OnError = "record",
 ) -> Result:
     """Minimise ``fun`` over a space.
@@ -111,6 +113,9 @@ def minimize(
             whose workers cannot be stopped from here, only for a ``dale.Command``.
         store: Path of a file that keeps the run. Re-run the same command to resume: evaluations in the file count
             towards the budget, and ``x0`` and ``y0`` are in it already.
+        report: Path of an HTML page of the run (``dale.report``), written again as evaluations end, about once a second
+            at most; an open page reloads itself. A page that cannot be written is a ``dale.ReportWarning`` and does not
+            end the run.
         on_error: ``"record"``: the first failure of each kind is shown as a ``dale.EvaluationWarning`` with its
             traceback, failures are counted in the result, and if the first 5 evaluations (or all of a smaller budget)
             raise the same type of exception at the same line, the run ends with that error. ``"raise"``: the first
@@ -138,6 +143,7 @@ def minimize(
     rules: tuple[StoppingRule, ...] = (Budget(n), limit, Target(target), *check_rules(stopping))
     check_tolerance(tolerance)
     check_on_error(on_error)
+    check_page(report, store)
     began = monotonic()
     space, seed = as_space(space), None if seed is None else check_seed(seed)
     fun = with_arguments(fun, args)
@@ -150,7 +156,7 @@ def minimize(
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
         with optimizer.transaction():
             first = [] if optimizer.history else _begin(optimizer, x0, y0)
-        with Progress(n, progress, optimizer.n_evaluated) as bar, workers:
+        with Progress(n, progress, optimizer.n_evaluated) as bar, live_page(report, optimizer, n) as page, workers:
             loop = _Loop(
                 optimizer=optimizer,
                 first=first,
@@ -160,6 +166,7 @@ def minimize(
                 workers=workers,
                 signals=signals,
                 bar=bar,
+                page=page,
                 callback=callback,
                 failures=FailureMonitor(on_error, n, has_value=_has_value(optimizer), store=optimizer.store),
             )
@@ -170,6 +177,7 @@ def minimize(
         result = optimizer.result()
     message = _message(status, optimizer, workers)
     if status is Status.EXECUTOR_BROKEN and not any(_is_evaluated(t) for t in result.history):
+        page.end(result)
         raise RuntimeError(message)  # there is no result to lose
     if signals.seen is not None:
         status, message = signals.status, signals.status.message
@@ -177,6 +185,7 @@ def minimize(
         result.update(status=status, message=message, success=status.planned)
     if status is Status.TIME_LIMIT and workers.stalled:
         result.update(message=f"{result.message}; {workers.stalled}")
+    page.end(result)
     log.info("%s after %d evaluations, %d of them failed", result.message, result.nfev, result.n_failed)
     return result
 
@@ -194,6 +203,7 @@ class _Loop:
         workers: Evaluate.
         signals: Ctrl-C and SIGTERM.
         bar: Shows the progress.
+        page: The page of the run.
         callback: The user's.
         failures: Shows failed evaluations, and decides whether they end the run.
         n_begun: Evaluations begun, running ones and those of an earlier run on the same store included.
@@ -208,6 +218,7 @@ class _Loop:
     workers: Evaluator
     signals: Signals
     bar: Progress
+    page: Page
     callback: Callable[[Result], Any] | None
     failures: FailureMonitor
     n_begun: int = 0
@@ -250,7 +261,7 @@ class _Loop:
                         until = -math.inf  # others are idle: only collect what is complete
                 elif self.workers.n_running == 0:
                     return asked
-            self._record(next_completed(self.workers, self.signals, until))
+            self._record(next_completed(self.workers, self.signals, min(until, self.page.due)))
 
     def _check(self, *, immediate: bool) -> Status | None:
         """The status of the first rule that ends the run."""
@@ -287,6 +298,7 @@ class _Loop:
                     for failed in self.failures.first:
                         self.optimizer.fail(failed, failed.error or "", retry=True)
                 raise self.failures.error(trial, outcome)
+        self.page.update(changed=bool(completed))
 
     def _report(self) -> None:
         """Show the progress and call the callback."""

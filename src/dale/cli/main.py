@@ -26,6 +26,7 @@ COMMANDS = {
     "show": ("dale.cli.show", "print the content of a store"),
     "why": ("dale.cli.why", "explain why a trial was proposed"),
     "plot": ("dale.cli.plot", "draw a plot of a store into a file"),
+    "report": ("dale.cli.report", "write an HTML page of a store"),
     "export": ("dale.cli.export", "copy a store, or write it as CSV or JSON"),
     "demo": ("dale.cli.demo", "solve two example problems, print the results and write plots"),
 }

@@ -57,6 +57,7 @@ def add_parser(subparsers: Any) -> None:
     add("--budget", type=float, required=True, metavar="N", help="number of evaluations, including those in the store")
     add("--function", metavar="MODULE:NAME", help="minimise a Python function instead of a program")
     add("--store", default=STORE, metavar="FILE", help="file that the run is stored in (%(default)s)")
+    add("--report", metavar="FILE", help="HTML page of the run to write, and to write again as evaluations end")
     add("--seed", type=int, metavar="N", help="same seed, same run")
     add("--n-parallel", type=int, metavar="N", help="number of evaluations at once")
     add("--timeout", type=float, metavar="SECONDS", help="terminate an evaluation after this many seconds")
@@ -110,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
                 executor=executor,
                 timeout=args.timeout,
                 store=args.store,
+                report=args.report,
                 on_error=args.on_error,
             )
     except Exception as error:
@@ -140,6 +142,7 @@ class Report:
         self.store: str = args.store
         self.logs: str | None = (args.logs or logs_of(args.store)) if args.function is None else None
         self.shows_bar = is_terminal(sys.stderr) and not args.no_progress  # by minimize
+        self.page: str | None = args.report
         self.quiet: bool = args.no_progress
         self._resumes = Path(args.store).exists()
         self._started = False
@@ -184,6 +187,8 @@ class Report:
             lines += [f"            {escape_control_characters(s)}" for s in str(failed[-1].error).splitlines()]
         if self.logs is not None:
             lines.append(f"logs        {self.logs}")
+        if self.page is not None:
+            lines.append(f"report      {self.page}")
         lines.append(f"store       {self.store} (print it with: dale show {shlex.quote(self.store)})")
         text = "\n".join(lines)
         unwritten = say(text, sys.stdout)

@@ -143,7 +143,8 @@ class PlotSurrogate:
     def _kernel(self, points: Matrix) -> Matrix:
         k = np.ones((len(points), len(self.X)))
         for g, columns in enumerate(self.groups):
-            k *= self.factor_of(g, points[:, columns])
+            values, rows = np.unique(points[:, columns], axis=0, return_inverse=True)  # a grid has few of them
+            k *= self.factor_of(g, values)[rows.reshape(-1)]
         return k
 
     @cached_property
@@ -170,19 +171,22 @@ class PlotSurrogate:
     @computing()
     def mean(self, points: Matrix) -> Vector:
         """The mean at points (m, d) of the unit cube, (m,)."""
-        z = np.concatenate([self._kernel(some) @ self.weights for some in _chunks(points)])
+        return self._in_units(np.concatenate([self._kernel(some) @ self.weights for some in _chunks(points)]))
+
+    def _in_units(self, z: Vector) -> Vector:
+        """Standardised deviations from c, (m,), in units of the objective."""
         return np.asarray(self.standardize.inverse(0.0) + self.scale * (z + self._moments[0]))
 
     @computing()
     def predict(self, points: Matrix) -> Prediction:
         """Mean and standard deviation of the objective, without noise, at points (m, d) of the unit cube."""
-        variance = np.empty(len(points))
-        end = 0
+        means, variances = [], []
         for some in _chunks(points):
-            v = self._factor.solve_lower(self._kernel(some).T)
-            variance[end : end + len(some)] = self._moments[1] * np.maximum(1 - np.sum(v**2, axis=0), 0.0)
-            end += len(some)
-        return Prediction(self.mean(points), self.scale * np.sqrt(variance))
+            k = self._kernel(some)
+            v = self._factor.solve_lower(k.T)
+            means.append(self._in_units(k @ self.weights))
+            variances.append(self._moments[1] * np.maximum(1 - np.sum(v**2, axis=0), 0.0))
+        return Prediction(np.concatenate(means), self.scale * np.sqrt(np.concatenate(variances)))
 
     @cached_property
     def explained(self) -> float:

@@ -81,7 +81,7 @@ def cube_points(view: RunView, base: Vector, axes: Sequence[Axis]) -> Matrix:
     points = np.tile(base, (index.shape[1], 1))
     for axis, code, rows in zip(axes, codes, index, strict=True):
         points[:, view.space.columns(axis.name)] = code[rows]
-    return view.space.snap_all(points)
+    return view.space.snap_all(points) if view.space.conditions else points  # all codes are those of values
 
 
 def is_active(view: RunView, name: str, points: Matrix) -> np.ndarray:
@@ -96,9 +96,11 @@ def base_of(view: RunView, names: Sequence[str]) -> Trial:
         raise ValueError("expected at least one completed trial to plot, got none")
     if view.best is None:
         raise ValueError("expected a feasible trial to slice through, got none; evaluate more points")
+    if view.best in view.inliers and all(name in view.named(view.best) for name in names):
+        return view.best
     means = view.posterior_means
     candidates = [t for t in view.inliers if t.feasible and all(name in view.named(t) for name in names)]
-    if view.best in candidates or not candidates:
+    if not candidates:
         return view.best
     return min(candidates, key=lambda t: (means.get(t.id, t.value), t.id))
 

@@ -89,7 +89,7 @@ def _slice(view: RunView, name: str, grid_points: int) -> SliceData:
         axis=axis,
         mean=mean,
         std=std,
-        feasible=_probability_of_feasibility(view, points),
+        feasible=probability_of_feasibility(view, points),
         best=float(positions(view, name, [base])[0]),
         best_value=float("nan") if value is None else value,
         base=base.id,
@@ -192,7 +192,7 @@ def contour_data(
     mean, std = np.where(active, mean, np.nan), np.where(active, std, np.nan)
     domain, finished = view.snapshot.domain, view.finished
     minima, rise = view.result.local_minima, acceptable_rise(view.values)
-    feasible = _probability_of_feasibility(view, points)
+    feasible = probability_of_feasibility(view, points)
     allowed = np.zeros((0, 0), dtype=bool) if domain.allowed_set is None else domain.allowed(points).reshape(shape)
     return ContourData(
         x=x,
@@ -245,7 +245,7 @@ def _in_plane(view: RunView, names: Sequence[str], base: Vector, params: Any) ->
 
 
 @computing()
-def _probability_of_feasibility(view: RunView, points: Matrix) -> Vector:
+def probability_of_feasibility(view: RunView, points: Matrix) -> Vector:
     """By models of the outcome constraints, (m,); empty if there are none."""
     observations = view.observations
     if observations.constraints.shape[1] == 0:

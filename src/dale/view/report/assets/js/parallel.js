@@ -1,0 +1,83 @@
+// Parallel coordinates: each trial is one line across all parameters.
+
+const MAX_LINES = 1500; // the best ones
+
+function drawParallel() {
+  const shown = trials.filter((t) => t.state === "complete" && !t.outlier);
+  const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: varied.length > 5, note: "Each line is a trial; dark lines have low values, the thick one is the best. Point at a line to see its trial." });
+  if (!shown.length) return body.replaceChildren(h("p", { class: "empty", text: "No evaluation has returned a value yet." }));
+  state.choice.share ??= 100;
+  const text = h("span", { text: `${state.choice.share} %` });
+  const slider = h("input", { type: "range", min: 1, max: 100, id: "parallel-share", oninput: (event) => {
+    state.choice.share = Number(event.target.value);
+    text.textContent = `${state.choice.share} %`;
+    render();
+  } });
+  slider.value = state.choice.share;
+  bar.append(h("label", {}, "best", slider, text));
+  const svg = d3.select(body).append("svg").attr("role", "img").attr("aria-label", "Parallel coordinates of all trials; the table has the same numbers");
+  const ranked = d3.sort(shown, (t) => t.value);
+  const render = () => renderParallel(svg, body, ranked);
+  new ResizeObserver(render).observe(body);
+  section.append(legend([], [["line best", LINE, "best"]]));
+}
+
+function renderParallel(svg, body, ranked) {
+  const width = body.clientWidth, height = 300, top = 34, bottom = height - 22;
+  if (width === 0) return;
+  const names = [...varied.map((i) => params[i].name), data.objective];
+  const x = d3.scalePoint(d3.range(names.length), [Math.min(50, width / 8), width - Math.min(50, width / 8)]);
+  const values = ranked.map((t) => t.value);
+  const scales = [...varied.map((i) => scaleOf(paramAxis(i), paramAxis(i).domain, [bottom, top])),
+    d3.scaleLinear([values[0], d3.quantileSorted(values, 0.95) || values[0] + 1], [bottom, top]).clamp(true)];
+  svg.attr("viewBox", [0, 0, width, height]).attr("height", height).selectAll("*").remove();
+  const kept = ranked.slice(0, Math.min(MAX_LINES, Math.max(1, Math.round((ranked.length * state.choice.share) / 100))));
+  const lines = svg.append("g");
+  const height_ = (t, k) => (k < varied.length ? (t.at[varied[k]] === null ? null : scales[k](jitter(varied[k], t, 0))) : scales[k](t.value));
+  const path = d3.line((p) => p[0], (p) => p[1]).defined((p) => p[1] !== null);
+  const drawn = [...kept].reverse().map((t) => {
+    const points = d3.range(names.length).map((k) => [x(k), height_(t, k)]);
+    const node = lines.append("path").attr("class", t === bestTrial ? "line best" : "line").attr("d", path(points)).attr("data-trial", t.id);
+    if (t !== bestTrial) node.attr("stroke", ramp(Math.sqrt(ranked.indexOf(t) / ranked.length)));
+    return { t, points, node };
+  });
+  svg.select(".line.best").raise();
+  names.forEach((name, k) => drawParallelAxis(svg, x(k), scales[k], k < varied.length ? params[varied[k]] : {}, name, width / names.length, k === names.length - 1));
+  listenParallel(svg, drawn, x);
+}
+
+function drawParallelAxis(svg, px, scale, p, name, room, last) {
+  const [low, high] = scale.domain();
+  const text = (v) => (p.options ? shorten(p.options[Math.min(p.options.length - 1, Math.max(0, Math.round(v)))], 12) : format(v, 3));
+  const y = scale.range();
+  svg.append("line").attr("class", "rule").attr("x1", px).attr("x2", px).attr("y1", y[0]).attr("y2", y[1]);
+  const anchor = last ? "end" : px < 40 ? "start" : "middle";
+  const put = (value, at, kind) => svg.append("text").attr("class", kind).attr("x", px + (last ? 20 : px < 40 ? -20 : 0)).attr("y", at).attr("text-anchor", anchor).text(value);
+  put(shorten(name, Math.max(4, Math.floor(room / 7.5))), y[1] - 20, "label");
+  put(text(high), y[1] - 5, "label");
+  put(text(low), y[0] + 16, "label");
+}
+
+function listenParallel(svg, drawn, x) {
+  const node = svg.node();
+  const near = (event) => {
+    const [px, py] = d3.pointer(event, node);
+    const k = Math.min(Math.max(Math.floor((px - x(0)) / x.step()), 0), x.domain().length - 2);
+    const t = Math.min(Math.max((px - x(k)) / x.step(), 0), 1);
+    const distance = (d) => {
+      const [a, b] = [d.points[k][1], d.points[k + 1]?.[1] ?? d.points[k][1]];
+      return a === null || b === null ? Infinity : Math.abs(a + (b - a) * t - py);
+    };
+    const best = d3.least(drawn, distance);
+    return best && distance(best) < 12 ? best : null;
+  };
+  node.onpointermove = (event) => {
+    svg.selectAll(".line.on").classed("on", false);
+    const found = near(event);
+    if (!found) return hideTip();
+    found.node.classed("on", true).raise();
+    showTip(trialLines(found.t), event.clientX, event.clientY);
+  };
+  node.onpointerleave = () => { svg.selectAll(".line.on").classed("on", false); hideTip(); };
+  node.onclick = (event) => { const found = near(event); if (found) showDetails(found.t); };
+}
