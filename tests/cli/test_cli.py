@@ -16,6 +16,7 @@ from dale.cli.demo import command as demo
 from dale.cli.main import COMMANDS, OPTIONAL_COMMANDS
 
 PLOTS = ["branin-contour.png", "branin-convergence.png", "ode-convergence.png", "ode-fit.png", "ode-slices.png"]
+PAGES = ["branin.html", "ode.html"]
 
 
 class TestMain:
@@ -144,8 +145,8 @@ class TestDemo:
         out = tmp_path / "new" / "folder"
         assert main(["demo", "--budget", "7", "--out", str(out)]) == 0
         text = capsys.readouterr().out
-        assert sorted(p.name for p in out.iterdir()) == PLOTS
-        assert all(str(out / name) in text for name in PLOTS)
+        assert sorted(p.name for p in out.iterdir()) == sorted([*PLOTS, *PAGES])
+        assert all(str(out / name) in text for name in (*PLOTS, *PAGES))
         for said in ("absorption", "clearance", "volume", "x1", "found in trial", "Last trials and why", "7 of 7"):
             assert said in text
 
@@ -164,7 +165,7 @@ class TestDemo:
         assert main(["demo", "--budget", "4", "--out", str(tmp_path)]) == 0
         text = capsys.readouterr().out
         assert "No plots were written: plots need matplotlib: pip install 'dale[plot]'" in text
-        assert not list(tmp_path.iterdir())
+        assert sorted(p.name for p in tmp_path.iterdir()) == PAGES
 
     @pytest.mark.parametrize(
         ("number", "code", "message"), [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")]

@@ -27,6 +27,7 @@ os.dup2(spare[0], 3)
 os.dup2(spare[1], 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+KEYS = {"Enter": 13, "Escape": 27, "ArrowRight": 39}  # those that the browser itself reacts to
 TIMEOUT = 60.0  # seconds for one command
 
 
@@ -98,7 +99,8 @@ class Browser:
 
     def run(self, expression):
         """The value of a JavaScript expression."""
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        options = {"returnByValue": True, "awaitPromise": True, "allowUnsafeEvalBlockedByCSP": False}
+        result = self.send("Runtime.evaluate", expression=expression, **options)
         if "exceptionDetails" in result:
             raise BrowserError(str(result["exceptionDetails"]))
         return result["result"].get("value")
@@ -156,8 +158,9 @@ class Browser:
         return tuple(box)
 
     def key(self, key, text=None):
-        """Press a key."""
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **({"text": text} if text else {}))
+        """Press a key; ``text`` is what it types."""
+        typed = {} if text is None else {"text": text}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=KEYS.get(key, 0), **typed)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def type(self, text):

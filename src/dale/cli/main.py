@@ -28,7 +28,7 @@ COMMANDS = {
     "plot": ("dale.cli.plot", "draw a plot of a store into a file"),
     "report": ("dale.cli.report", "write an HTML page of a store"),
     "export": ("dale.cli.export", "copy a store, or write it as CSV or JSON"),
-    "demo": ("dale.cli.demo", "solve two example problems, print the results and write plots"),
+    "demo": ("dale.cli.demo", "solve two example problems, print the results, write plots and pages"),
 }
 ENTRY_POINTS = "dale.commands"  # commands of other packages
 # name -> how to install the package that provides it

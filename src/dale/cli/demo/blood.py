@@ -98,6 +98,7 @@ def fit_figure(result: Result) -> Figure:
 
 
 PROBLEM = Problem(
+    name="ode",
     description=f"""\
 1. A realistic problem: fit a differential equation to noisy data
    A patient takes {DOSE:.0f} mg of a drug. It is absorbed into the blood at the rate `absorption` (1/h), distributed

@@ -47,6 +47,7 @@ def figures(result: Result) -> dict[str, Figure]:
 
 
 PROBLEM = Problem(
+    name="branin",
     description="""\
 2. A textbook problem: Branin's function
    Two parameters, and three global minima of equal depth. The function is cheap, so the contour plot can show

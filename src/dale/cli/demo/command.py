@@ -28,12 +28,12 @@ def add_parser(subparsers: Any) -> None:
     """Add the options of ``dale demo``."""
     parser = subparsers.add_parser(
         "demo",
-        help="solve two example problems, print the results and write plots",
+        help="solve two example problems, print the results, write plots and pages",
         description="Fit a pharmacokinetic model to noisy blood samples, then find the minima of Branin's function. "
-        "Print the results and write plots. Takes less than a minute.",
+        "Print the results, write plots and HTML pages. Takes less than a minute.",
     )
     default = " and ".join(str(p.budget) for p in PROBLEMS)
-    parser.add_argument("--out", type=Path, default=Path("demo-output"), help="directory for the plots (%(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), help="directory to write to (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers (%(default)s)")
     parser.add_argument("--budget", type=int, metavar="N", help=f"number of evaluations per problem ({default})")
     parser.set_defaults(run=run)
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Solve the problems one after the other."""
     args.out.mkdir(parents=True, exist_ok=True)  # first, so that an invalid directory fails at once
     plots: list[Path] = []
+    pages: list[Path] = []
     missing = None
     for problem in PROBLEMS:
         budget = problem.budget if args.budget is None else args.budget
@@ -52,11 +53,13 @@ def run(args: argparse.Namespace) -> int:
         if result.status in EXIT_SIGNALS:
             return EXIT_SIGNALS[result.status]
         print(f"{_paragraph(problem.comparison(result))}\n", flush=True)
+        pages.append(result.report(args.out / f"{problem.name}.html", title=f"{problem.name}: the demo of dale"))
         try:
             plots += [save(figure, args.out / name) for name, figure in problem.figures(result).items()]
         except MatplotlibMissing as error:
             missing = error
     print(f"No plots were written: {missing}" if missing else "Plots\n" + "\n".join(f"   {p}" for p in plots))
+    print("Pages, to be opened in a browser\n" + "\n".join(f"   {p}" for p in pages))
     return 0
 
 

@@ -18,6 +18,7 @@ class Problem:
     """An optimization problem with a known solution, and how to present it.
 
     Attributes:
+        name: Name of its files.
         description: Introduction for a reader who does not know the problem.
         space: Search space.
         objective: Function to minimise.
@@ -26,6 +27,7 @@ class Problem:
         figures: Draws the plots of a result, by file name.
     """
 
+    name: str
     description: str
     space: Space
     objective: Callable[[Any], float]

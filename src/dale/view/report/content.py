@@ -206,13 +206,14 @@ def _timeline(view: RunView) -> dict[str, Any]:
     if not view.run.events or not view.run.history:
         raise ValueError("No evaluation has begun yet.")
     data = timeline_data(view)
+    known = data.trial < len(view.trials)  # other processes may have added trials to the store since
     workers = list(dict.fromkeys(data.worker))
     return {
-        "trial": data.trial.tolist(),
-        "lane": data.lane.tolist(),
-        "start": significant(data.start.round(4)),
-        "end": significant(data.end.round(4)),
-        "worker": [workers.index(w) for w in data.worker],
+        "trial": data.trial[known].tolist(),
+        "lane": data.lane[known].tolist(),
+        "start": significant(data.start[known].round(4)),
+        "end": significant(data.end[known].round(4)),
+        "worker": [workers.index(w) for w, k in zip(data.worker, known, strict=True) if k],
         "workers": workers,
         "startTime": data.start_time,
         "busy": significant([data.busy], 3)[0],

@@ -14,7 +14,7 @@ function drawPlane() {
     return body.replaceChildren(h("p", { class: "empty", text: why }));
   }
   const paired = [...new Set(planes.flatMap((p) => p.params))].sort(d3.ascending);
-  const chosen = state.choice;
+  const chosen = Object.assign(state.choice, { planeKind: "mean", planeTrials: true, planeRegions: true, ...state.choice });
   if (!paired.includes(chosen.planeX) || !paired.includes(chosen.planeY) || chosen.planeX === chosen.planeY) [chosen.planeX, chosen.planeY] = firstPlane(planes).params;
   const options = paired.map((i) => [i, params[i].name]);
   const pick = (one, other) => (value) => {
@@ -35,7 +35,6 @@ function drawPlane() {
     draw: (c) => drawSection(c, orient(planes, chosen.planeX, chosen.planeY), scaleBar),
     hover: (x, y) => gridLines(orient(planes, chosen.planeX, chosen.planeY), x, y),
   });
-  chosen.planeKind ??= "mean";
   bar.append(
     selection("planeX", "x", options, chosen.planeX, pick("planeX", "planeY")),
     selection("planeY", "y", options, chosen.planeY, pick("planeY", "planeX")),
@@ -81,7 +80,7 @@ function gridLines(plane, x, y) {
 }
 
 function drawSection(chart, plane, scaleBar) {
-  const kind = state.choice.planeKind ?? "mean";
+  const kind = state.choice.planeKind;
   const values = field(plane, plane[kind]);
   const [low, high] = d3.extent(values.filter((v) => v !== null));
   const smooth = !params[plane.i].options && !params[plane.j].options && values.every((v) => v !== null) && plane.xs.length > 2 && plane.ys.length > 2;

@@ -6,6 +6,7 @@ const state = Object.assign({ zoom: {}, choice: {}, open: [], table: {}, scroll:
 let lastAction = 0;
 
 function readState() {
+  if (!["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type)) return {};
   try {
     return JSON.parse(sessionStorage.getItem(stateKey)) ?? {};
   } catch {
