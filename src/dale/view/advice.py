@@ -28,7 +28,6 @@ from dale.models.taylor import TaylorModel
 from dale.space.point import format_point
 from dale.view.data.landscape import SliceData, slice_data
 from dale.view.run_view import RunView, view_of
-from dale.view.sobol import sobol_indices
 from dale.view.tolerances import cube_hessian
 
 ON_BOUND = 1e-6  # distance from a bound, in the unit cube, at which a point lies on it
@@ -321,7 +320,7 @@ def _irrelevant(view: RunView) -> Irrelevant | None:
     model = view.surrogate
     if model.explained < MIN_EXPLAINED:
         return None
-    total: Vector = sobol_indices(model, view.space).total
+    total: Vector = view.sobol.total
     limit = IRRELEVANT * float(np.quantile(view.values, 0.75) - np.min(view.values))  # huge values say nothing
     change = np.array([np.ptp(s.mean) if t < IRRELEVANT else np.inf for s, t in zip(_slices(view), total, strict=True)])
     small = np.flatnonzero(change <= limit)

@@ -21,6 +21,7 @@ from dale.optimizer import Optimizer
 from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.store.run import Run, open_run
+from dale.view.sobol import SobolIndices, sobol_indices
 from dale.view.surrogate import PlotSurrogate
 
 NO_VALUE = "expected at least one completed trial to plot, got none"
@@ -96,6 +97,11 @@ class RunView:
         if kept.fitted is None or kept.fitted[0] is not self.observations:
             kept.fitted = self.observations, PlotSurrogate.of(self.observations, self.space)
         return kept.fitted[1]
+
+    @cached_property
+    def sobol(self) -> SobolIndices:
+        """Which parameters explain the variance of the surrogate."""
+        return sobol_indices(self.surrogate, self.space)
 
     @cached_property
     def posterior_means(self) -> dict[int, float]:

@@ -16,7 +16,6 @@ from dale.models.constraint_gp import fit_constraints
 from dale.models.ellipsoid import Ellipsoid
 from dale.view.data.axes import GRID_POINTS, Axis, axis_of, base_of, cube_points, is_active, position, positions
 from dale.view.run_view import RunView, view_of
-from dale.view.sobol import sobol_indices
 from dale.view.tolerances import ELLIPSE_POINTS, acceptable_rise, ellipse, on_axis
 
 SAME_PLANE = 0.05  # a minimum this close to the section, in the unit cube, counts as in it
@@ -223,7 +222,7 @@ def _two(view: RunView) -> tuple[str, ...]:
         raise ValueError(
             f"expected a space of at least two parameters, got {len(names)}; dale.plot.slice accepts any number"
         )
-    total = sobol_indices(view.surrogate, view.space).total
+    total = view.sobol.total
     largest = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return tuple(names[g] for g in largest)
 

@@ -14,7 +14,7 @@ from dale._computing import computing
 from dale.history.reason import Source
 from dale.view.data.axes import Axis, axis_of, base_of, codes_of, is_active, positions
 from dale.view.run_view import RunView, view_of
-from dale.view.sobol import sobol_indices, spread_points
+from dale.view.sobol import spread_points
 
 LINE_POINTS, PAIR_POINTS = 61, 21  # of the grids of one parameter and of two
 LOG2_SAMPLES = 8  # number of points that a partial dependence is averaged over, as a power of 2 ...
@@ -117,7 +117,7 @@ def corner_data(run: Any, space: Any = None, *, params: Sequence[str] | None = N
 
 
 def _most_important(view: RunView, names: tuple[str, ...]) -> tuple[str, ...]:
-    total = sobol_indices(view.surrogate, view.space).total
+    total = view.sobol.total
     return tuple(names[g] for g in sorted(np.argsort(-total, kind="stable")[:MAX_PARAMETERS].tolist()))
 
 

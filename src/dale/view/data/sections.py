@@ -14,9 +14,8 @@ from dale._arrays import Matrix, Vector
 from dale.view.data.axes import Axis, axis_of, base_of, cube_points, is_active
 from dale.view.data.landscape import probability_of_feasibility
 from dale.view.run_view import RunView, view_of
-from dale.view.sobol import sobol_indices
 
-LINE_POINTS, PLANE_POINTS = 49, 25  # along an axis, of a section along one parameter and over two
+LINE_POINTS, PLANE_POINTS = 49, 21  # along an axis, of a section along one parameter and over two
 MAX_PLANE_PARAMETERS = 8  # the most important ones, of which all pairs have a section
 MAX_SECONDS, CHUNK = 0.5, 200  # for the input constraints at all points, which are checked some at a time
 
@@ -130,5 +129,5 @@ def _most_important(view: RunView, names: tuple[str, ...]) -> tuple[str, ...]:
     """The parameters with the largest effects, in the user's order."""
     if len(names) <= MAX_PLANE_PARAMETERS:
         return names
-    total = sobol_indices(view.surrogate, view.space).total
+    total = view.sobol.total
     return tuple(names[g] for g in sorted(np.argsort(-total, kind="stable")[:MAX_PLANE_PARAMETERS].tolist()))

@@ -15,7 +15,6 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.view.run_view import RunView, view_of
-from dale.view.sobol import sobol_indices
 from dale.view.tolerances import acceptable_rise, cube_hessian
 
 STEP = 0.02  # of the finite differences that give a Hessian of the surrogate, in sides of the cube
@@ -116,7 +115,7 @@ def importance_data(run: Any, space: Any = None) -> ImportanceData:
     """Which parameters matter, by the surrogate over the whole space and by the Hessian near the best point."""
     view = view_of(run, space)
     model = view.surrogate
-    indices = sobol_indices(model, view.space)
+    indices = view.sobol
     near, shape = np.full(len(model.names), np.nan), local_shape(view)
     if shape is not None:
         curvature = np.maximum(np.diag(shape.hessian), 0.0)

@@ -40,6 +40,7 @@ def content_of(
         "objective": objective,
         "summary": summary_of(view, live=live, budget=budget, message=message),
         "facts": facts_of(view),
+        "store": None if view.run is None else view.run.path.name,
         "again": again_of(view, budget),
         "params": [_parameter(view, name) for name in view.space.names],
         "sources": {str(source): style.label for source, style in SOURCE_STYLES.items()},

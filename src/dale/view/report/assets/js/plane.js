@@ -30,7 +30,7 @@ function drawPlane() {
   };
   const scaleBar = h("div", { class: "note" });
   const chart = new Chart({
-    name: "plane", host: body, height: 420, label: "Model over two parameters", mode: `${chosen.planeX},${chosen.planeY}`,
+    name: "plane", host: body, height: 450, label: "Model over two parameters", mode: `${chosen.planeX},${chosen.planeY}`,
     axesOf: () => ({ x: paramAxis(chosen.planeX), y: paramAxis(chosen.planeY) }),
     draw: (c) => drawSection(c, orient(planes, chosen.planeX, chosen.planeY), scaleBar),
     hover: (x, y) => gridLines(orient(planes, chosen.planeX, chosen.planeY), x, y),

@@ -23,6 +23,7 @@ function detailsOf(trial) {
   }
   if (trial.constraints.length) rows.push(["Constraints", trial.constraints.map((c) => format(c, 4)).join(", ") + " (at most 0 where satisfied)"]);
   const point = params.map((p, i) => [p.name, paramText(i, trial.at[i], 9)]);
+  if (data.store) rows.push(["Explain", `dale why ${data.store} ${trial.id}`]);
   return h("div", { class: "detail-body" }, pairs([...rows, ...timesOf(trial)]), h("div", {}, h("h3", { text: "Point" }), pairs(point)),
     trial.error === null ? null : h("div", {}, h("h3", { text: "Error" }), h("pre", { tabindex: 0, "aria-label": "Error", text: trial.error })));
 }
@@ -118,9 +119,10 @@ function rowsOf(trial, render) {
   };
   const cells = COLUMNS.map((c) => {
     if (c.key === "id") return h("td", { class: "number" }, h("button", { type: "button", class: "open", id: `open-${trial.id}`, "aria-expanded": String(open), text: `${open ? "▾" : "▸"} ${trial.id}` }));
-    if (c.key === "source") return h("td", {}, h("span", { class: `pill ${trial.state === "failed" ? "failed" : trial.source}`, text: data.sources[trial.source] }));
+    if (c.key === "source") return h("td", {}, h("span", { class: `pill ${trial.source}`, text: data.sources[trial.source] }));
     const text = c.show ? c.show(trial) : c.of(trial);
-    return h("td", { class: c.number ? "number" : c.short ? "short" : null, text: c.key === "value" && trial.value !== null && !trial.feasible ? `${text} (infeasible)` : text });
+    const failed = c.key === "value" && trial.state === "failed" ? " failed" : "";
+    return h("td", { class: c.number ? `number${failed}` : c.short ? "short" : null, text: c.key === "value" && trial.value !== null && !trial.feasible ? `${text} (infeasible)` : text });
   });
   const row = h("tr", { class: trial === bestTrial ? "row best" : "row", "data-trial": trial.id, onclick: toggle }, ...cells);
   return open ? [row, h("tr", {}, h("td", { class: "detail", colspan: COLUMNS.length }, detailsOf(trial)))] : [row];
