@@ -58,14 +58,14 @@ function drawAxis(make, scale, axis, count) {
   }
   if (axis.format) drawn.tickFormat(axis.format);
   else if (!axis.log) drawn.tickFormat((v) => format(v, 5));
-  if (axis.log) return drawn.ticks(count, axis.format ? undefined : "~g");
+  if (axis.log) return drawn.ticks(count, (v) => format(v, 3));
   return drawn.ticks(axis.integer ? Math.min(count, Math.max(1, scale.domain()[1] - scale.domain()[0])) : count);
 }
 
 class Chart {
   /** `options`: name, host, height, axes() -> {x, y}, draw(chart), label (what it shows), zoom, hover(x, y). */
   constructor(options) {
-    Object.assign(this, { height: 300, zoom: true, mode: "", left: 58, bottom: 42 }, options);
+    Object.assign(this, { height: 300, zoom: true, mode: "", left: 70, bottom: 42 }, options);
     this.svg = d3.select(this.host).append("svg").attr("role", "group").attr("tabindex", 0).attr("id", `chart-${this.name}`);
     this.svg.attr("aria-label", `${this.label}. Arrow keys move between marks, Enter opens a trial${this.zoom ? ", plus, minus and 0 zoom" : ""}.`);
     this.marks = [];
@@ -129,7 +129,7 @@ class Chart {
     this.svg.append("g").attr("class", "axis y").attr("transform", `translate(${left},0)`).call(drawAxis(d3.axisLeft, this.y, { optionLength: 8, ...y }, up));
     this.svg.append("text").attr("class", "label").attr("x", (left + right) / 2).attr("y", this.height - 6).attr("text-anchor", "middle").text(shorten(x.label, 60));
     if (y.label) {
-      this.svg.append("text").attr("class", "label").attr("transform", `translate(12,${(top + bottom) / 2}) rotate(-90)`)
+      this.svg.append("text").attr("class", "label").attr("transform", `translate(11,${(top + bottom) / 2}) rotate(-90)`)
         .attr("text-anchor", "middle").text(shorten(y.label, 40));
     }
   }

@@ -4,7 +4,7 @@ function drawImportance() {
   const im = data.importance;
   const { section, body } = card("importance", "Importance of the parameters", {
     short: "Importance",
-    note: im ? `By the surrogate, which explains ${percent(Math.max(im.explained ?? 0, 0))} of the variance of values it has not seen. Near the best point: share in the curvature${im.nearModel ? `, by the ${im.nearModel}` : ""}.` : null,
+    note: im ? `By the surrogate, which explains ${im.explained > 0.995 ? "more than 99 %" : percent(Math.max(im.explained ?? 0, 0))} of the variance of values it has not seen. Near the best point: share in the curvature${im.nearModel ? `, by the ${im.nearModel}` : ""}.` : null,
   });
   if (!im) return body.replaceChildren(h("p", { class: "empty", text: data.modelNote || "There are too few values yet." }));
   const rows = d3.sort(im.params.map((p, k) => ({ p, main: im.main[k], total: im.total[k], near: im.near[k] })), (r) => -(r.total ?? 0));

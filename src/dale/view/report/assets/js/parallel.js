@@ -4,7 +4,7 @@ const MAX_LINES = 1500; // the best ones
 
 function drawParallel() {
   const shown = trials.filter((t) => t.state === "complete" && !t.outlier);
-  const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: varied.length > 5, note: "Each line is a trial; dark lines have low values, the thick one is the best. Point at a line to see its trial." });
+  const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: true, note: "Each line is a trial: the stronger its colour, the lower its value. The thick one is the best. Point at a line to see its trial." });
   if (!shown.length) return body.replaceChildren(h("p", { class: "empty", text: "No evaluation has returned a value yet." }));
   state.choice.share ??= 100;
   const text = h("span", { text: `${state.choice.share} %` });
@@ -35,15 +35,21 @@ function renderParallel(svg, body, ranked) {
   const lines = svg.append("g");
   const height_ = (t, k) => (k < varied.length ? (t.at[varied[k]] === null ? null : scales[k](jitter(varied[k], t, 0))) : scales[k](t.value));
   const path = d3.line((p) => p[0], (p) => p[1]).defined((p) => p[1] !== null);
+  const rank = new Map(ranked.map((t, k) => [t, k / ranked.length]));
   const drawn = [...kept].reverse().map((t) => {
     const points = d3.range(names.length).map((k) => [x(k), height_(t, k)]);
     const node = lines.append("path").attr("class", t === bestTrial ? "line best" : "line").attr("d", path(points)).attr("data-trial", t.id);
-    if (t !== bestTrial) node.attr("stroke", ramp(Math.sqrt(ranked.indexOf(t) / ranked.length)));
+    if (t !== bestTrial) node.style("stroke", lineColour(rank.get(t))).style("stroke-opacity", 0.3 + 0.6 * (1 - rank.get(t)) ** 2);
     return { t, points, node };
   });
   svg.select(".line.best").raise();
   names.forEach((name, k) => drawParallelAxis(svg, x(k), scales[k], k < varied.length ? params[varied[k]] : {}, name, width / names.length, k === names.length - 1));
   listenParallel(svg, drawn, x);
+}
+
+/** Strong for the best trials, close to the colour of rules for the worst, on light and dark paper alike. */
+function lineColour(rank) {
+  return `color-mix(in srgb, var(--global) ${Math.round(100 * (1 - rank))}%, var(--line))`;
 }
 
 function drawParallelAxis(svg, px, scale, p, name, room, last) {

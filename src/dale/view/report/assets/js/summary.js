@@ -20,7 +20,13 @@ function pairs(rows) {
   return h("dl", { class: "pairs" }, ...rows.flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
 }
 
-function group(title, lines) {
+/** Numbers with a minus sign, at which no browser breaks a line. */
+function unbroken(text) {
+  return text.replace(/(\de)-(\d)/g, "$1−$2");
+}
+
+function group(title, given) {
+  const lines = given.map(unbroken);
   return h("div", { class: "group" }, h("h3", { text: title }), lines.length === 1 ? h("p", { text: lines[0] }) : h("ul", {}, ...lines.map((text) => h("li", { text }))));
 }
 
