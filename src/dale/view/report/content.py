@@ -147,6 +147,8 @@ def _shortened(text: str, limit: int) -> str:
 def _model(view: RunView) -> dict[str, Any]:
     if len(view.inliers) < TOO_FEW:
         raise ValueError(f"The surrogate needs at least {TOO_FEW} completed trials.")
+    if view.best is None:
+        raise ValueError("There is no feasible trial yet to draw the surrogate through.")
     data: SectionsData = sections_data(view)
     number = {name: i for i, name in enumerate(view.space.names)}
     return {

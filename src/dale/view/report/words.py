@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dale.history.failures import describe_failures
+from dale.history.reason import Source
 from dale.history.stopping import Status
 from dale.space.point import short_repr
 from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, advice
@@ -59,7 +60,8 @@ def _status(view: RunView, *, live: bool, budget: int | None, message: str | Non
     n, of = view.snapshot.history.n_evaluated, "" if budget is None else f" of {budget}"
     if live:
         return f"In progress: {n}{of} evaluations"
-    counted = f"{n}{of} evaluation{'' if n == 1 and budget is None else 's'}"
+    added = sum(t.reason.source is Source.ADDED for t in view.trials)
+    counted = f"{n}{of} evaluation{'' if n == 1 and budget is None else 's'}{f' and {added} added' if added else ''}"
     ending = message or str(view.result.message)
     return f"{ending} after {counted}" if view.result.status is not Status.IN_PROGRESS or message else counted
 
@@ -79,7 +81,7 @@ def _best(view: RunView) -> dict[str, Any] | None:
 
 def _how_sure(view: RunView) -> list[str]:
     if view.best is None:
-        return [str(view.result.message)] if view.finished else ["No evaluation has ended yet."]
+        return [f"{view.result.message}."] if view.finished else ["No evaluation has ended yet."]
     lines = [_minimum(view), _last_improvement(view)]
     if len(view.inliers) > 2 * len(view.space.names) and np.ptp(view.values) > 0:
         explained = 100 * max(view.surrogate.explained, 0.0)

@@ -32,7 +32,7 @@ function padded(values, log = false, margin = 0.06) {
     const factor = high > low ? (high / low) ** margin : 2;
     return [low / factor, high * factor];
   }
-  const width = high > low ? high - low : Math.abs(high) || 1;
+  const width = Math.max(high > low ? high - low : Math.abs(high) || 1, 1e-300); // ticks need normal numbers
   return [low - margin * width, high + margin * width];
 }
 
@@ -50,16 +50,22 @@ function scaleOf(axis, domain, range) {
 
 function drawAxis(make, scale, axis, count) {
   const drawn = make(scale);
-  if (axis.options) {
-    const [low, high] = d3.extent(scale.domain());
-    const shown = d3.range(axis.options.length).filter((k) => k >= low && k <= high);
-    const step = Math.ceil(shown.length / 30);
-    return drawn.tickValues(shown.filter((k) => k % step === 0)).tickFormat((k) => shorten(axis.options[k], axis.optionLength ?? 14));
-  }
+  if (axis.options) return drawOptions(drawn, scale, axis, make === d3.axisBottom);
   if (axis.format) drawn.tickFormat(axis.format);
   else if (!axis.log) drawn.tickFormat((v) => format(v, 5));
   if (axis.log) return drawn.ticks(count, (v) => format(v, 3));
   return drawn.ticks(axis.integer ? Math.min(count, Math.max(1, scale.domain()[1] - scale.domain()[0])) : count);
+}
+
+/** The options of a choice; if there is no room for all of them, every second, third and so on. */
+function drawOptions(drawn, scale, axis, across) {
+  const [low, high] = d3.extent(scale.domain());
+  const shown = d3.range(axis.options.length).filter((k) => k >= low && k <= high);
+  const text = (k) => shorten(axis.options[k], axis.optionLength ?? 14);
+  const [start, end] = scale.range();
+  const room = across ? 10 + 6.5 * (d3.max(shown, (k) => text(k).length) ?? 0) : 14;
+  const step = Math.max(1, Math.ceil((shown.length * room) / Math.abs(end - start)));
+  return drawn.tickValues(shown.filter((k) => k % step === 0)).tickFormat(text);
 }
 
 class Chart {
@@ -101,14 +107,10 @@ class Chart {
     this.y = scaleOf(y, this.view?.y ?? y.domain, [area.bottom, area.top]);
     this.svg.attr("viewBox", [0, 0, this.width, this.height]).attr("height", this.height).selectAll("*").remove();
     this.drawAxes(x, y);
-    const clip = `clip-${this.name}`;
-    this.svg.append("clipPath").attr("id", clip).append("rect").attr("x", area.left).attr("y", area.top)
-      .attr("width", area.right - area.left).attr("height", area.bottom - area.top);
     const plot = this.svg.append("g").attr("class", "plot");
-    plot.append("rect").attr("class", "catch").attr("x", area.left).attr("y", area.top)
-      .attr("width", area.right - area.left).attr("height", area.bottom - area.top);
-    this.g = plot.append("g").attr("clip-path", `url(#${clip})`);
-    this.top = plot.append("g");
+    this.rectangle(plot, 0).attr("class", "catch");
+    this.g = this.layer(plot, "inner", 0); // lines and areas end at the frame
+    this.over = this.layer(plot, "outer", 6); // marks on a bound are whole
     this.marks = [];
     this.at = -1;
     this.draw(this);
@@ -116,6 +118,17 @@ class Chart {
     this.cursor = this.svg.append("circle").attr("class", "point on").attr("r", 7).attr("fill", "none").attr("visibility", "hidden");
     this.svg.attr("data-zoomed", this.view ? "yes" : null);
     this.onrender?.();
+  }
+
+  rectangle(parent, margin) {
+    const { left, top, right, bottom } = this.area;
+    return parent.append("rect").attr("x", left - margin).attr("y", top - margin).attr("width", right - left + 2 * margin).attr("height", bottom - top + 2 * margin);
+  }
+
+  layer(plot, kind, margin) {
+    const id = `clip-${this.name}-${kind}`;
+    this.rectangle(this.svg.append("clipPath").attr("id", id), margin);
+    return plot.append("g").attr("clip-path", `url(#${id})`);
   }
 
   drawAxes(x, y) {

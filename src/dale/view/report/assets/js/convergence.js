@@ -55,9 +55,9 @@ function drawCourse(chart, shown, mode) {
     if (t.value === null || t.outlier || mode.of(t.value) === null) return area.top + 6;
     return Math.max(y(mode.of(t.value)), y.domain()[1] === chart.axes.y.domain[1] ? area.top + 6 : -Infinity);
   };
-  drawTrials(chart, g, shown, (t) => x(t.id), height);
+  drawTrials(chart, chart.over, shown, (t) => x(t.id), height);
   if (bestTrial) {
     const value = bestTrial.mean ?? bestTrial.value;
-    if (value !== null && mode.of(value) !== null) drawStar(g, x(bestTrial.id), y(mode.of(value)));
+    if (value !== null && mode.of(value) !== null) drawStar(chart.over, x(bestTrial.id), y(mode.of(value)));
   }
 }

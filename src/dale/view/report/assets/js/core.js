@@ -41,7 +41,7 @@ function format(value, digits = 6) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? value.toExponential(digits - 1) : value.toPrecision(digits);
+  const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)));
   const [mantissa, exponent] = text.split("e");
   const trimmed = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
   return (exponent ? `${trimmed}e${exponent.replace("+", "")}` : trimmed).replace("-", "−").replace("e-", "e−");

@@ -30,7 +30,7 @@ function drawLengthScale() {
 
 function drawTimeline() {
   const tl = data.timeline;
-  const { section, bar, body } = card("timeline", "Timeline", { wide: !data.lengthScale, note: tl ? `Begins ${tl.startTime.slice(0, 19).replace("T", " ")} UTC. Evaluations took ${percent(tl.busy)} of the time of all lanes.` : null });
+  const { section, bar, body } = card("timeline", "Timeline", { wide: MANY === Boolean(data.lengthScale), note: tl ? `Begins ${tl.startTime.slice(0, 19).replace("T", " ")} UTC. Evaluations took ${percent(tl.busy)} of the time of all lanes.` : null });
   if (!tl || !tl.trial.length) return body.replaceChildren(h("p", { class: "empty", text: data.timelineNote || "No evaluation has begun yet." }));
   const rows = tl.trial.map((id, k) => ({ t: trials[id], lane: tl.lane[k], start: tl.start[k], end: tl.end[k], worker: tl.workers[tl.worker[k]] }));
   const lanes = d3.max(rows, (r) => r.lane) + 1;

@@ -4,6 +4,7 @@ function drawLines() {
   const lines = data.model?.lines ?? [];
   const { bar, body, section } = card("slices", "Slices through the best point", {
     short: "Slices",
+    wide: MANY,
     note: lines.length ? "The line is the surrogate with two standard deviations; all other parameters are those of the best trial. The points are all trials, projected: most of them lie outside of the slice." : null,
   });
   if (!lines.length) return body.replaceChildren(h("p", { class: "empty", text: data.modelNote }));
@@ -52,11 +53,11 @@ function drawLine(chart, line) {
     for (const t of trials) {
       if (t.value === null || t.outlier || t.at[i] === null) continue;
       const px = x(jitter(i, t, 0)), py = y(t.value);
-      g.append("circle").attr("class", "point plain").attr("r", 2.2).attr("cx", px).attr("cy", py);
+      chart.over.append("circle").attr("class", "point plain").attr("r", 2.2).attr("cx", px).attr("cy", py);
       chart.mark(px, py, t);
     }
   }
   for (const p of points) chart.mark(x(p.v), y(p.mean), null, () => [["model", `${format(p.mean, 5)} ± ${format(p.std, 2)}`], [params[i].name, paramText(i, p.v, 4)]]);
   const base = trials[line.base];
-  if (line.at[0] !== null && base.value !== null) drawStar(g, x(line.at[0]), y(base.mean ?? base.value), 110);
+  if (line.at[0] !== null && base.value !== null) drawStar(chart.over, x(line.at[0]), y(base.mean ?? base.value), 110);
 }

@@ -43,7 +43,10 @@ function renderParallel(svg, body, ranked) {
     return { t, points, node };
   });
   svg.select(".line.best").raise();
-  names.forEach((name, k) => drawParallelAxis(svg, x(k), scales[k], k < varied.length ? params[varied[k]] : {}, name, width / names.length, k === names.length - 1));
+  names.forEach((name, k) => {
+    const end = k === 0 ? ["start", Math.max(x(k) - 40, 2)] : k === names.length - 1 ? ["end", Math.min(x(k) + 40, width - 2)] : ["middle", x(k)];
+    drawParallelAxis(svg, x(k), scales[k], k < varied.length ? params[varied[k]] : {}, name, width / names.length, end);
+  });
   listenParallel(svg, drawn, x);
 }
 
@@ -52,16 +55,15 @@ function lineColour(rank) {
   return `color-mix(in srgb, var(--global) ${Math.round(100 * (1 - rank))}%, var(--line))`;
 }
 
-function drawParallelAxis(svg, px, scale, p, name, room, last) {
+function drawParallelAxis(svg, px, scale, p, name, room, [anchor, at]) {
   const [low, high] = scale.domain();
   const text = (v) => (p.options ? shorten(p.options[Math.min(p.options.length - 1, Math.max(0, Math.round(v)))], 12) : format(v, 3));
   const y = scale.range();
   svg.append("line").attr("class", "rule").attr("x1", px).attr("x2", px).attr("y1", y[0]).attr("y2", y[1]);
-  const anchor = last ? "end" : px < 40 ? "start" : "middle";
-  const put = (value, at, kind) => svg.append("text").attr("class", kind).attr("x", px + (last ? 20 : px < 40 ? -20 : 0)).attr("y", at).attr("text-anchor", anchor).text(value);
-  put(shorten(name, Math.max(4, Math.floor(room / 7.5))), y[1] - 20, "label");
-  put(text(high), y[1] - 5, "label");
-  put(text(low), y[0] + 16, "label");
+  const put = (value, height, place) => svg.append("text").attr("class", "label").attr("x", place[1]).attr("y", height).attr("text-anchor", place[0]).text(value);
+  put(shorten(name, Math.max(4, Math.floor(room / 7.5))), y[1] - 20, [anchor, at]);
+  put(text(high), y[1] - 5, ["middle", px]);
+  put(text(low), y[0] + 16, ["middle", px]);
 }
 
 function listenParallel(svg, drawn, x) {

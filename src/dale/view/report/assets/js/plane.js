@@ -92,9 +92,9 @@ function drawSection(chart, plane, scaleBar) {
   if (state.choice.planeRegions) drawRegions(chart, plane);
   if (state.choice.planeTrials) {
     const shown = trials.filter((t) => t.state !== "pending" && t.at[plane.i] !== null && t.at[plane.j] !== null);
-    drawTrials(chart, chart.g, shown, (t) => chart.x(jitter(plane.i, t, 0)), (t) => chart.y(jitter(plane.j, t, 1)), 32);
+    drawTrials(chart, chart.over, shown, (t) => chart.x(jitter(plane.i, t, 0)), (t) => chart.y(jitter(plane.j, t, 1)), 32);
   }
-  if (plane.at[0] !== null && plane.at[1] !== null) drawStar(chart.g, chart.x(plane.at[0]), chart.y(plane.at[1]));
+  if (plane.at[0] !== null && plane.at[1] !== null) drawStar(chart.over, chart.x(plane.at[0]), chart.y(plane.at[1]));
   describeScale(scaleBar, kind, levels, high);
 }
 

@@ -5,6 +5,8 @@ const SYMBOLS = {
   space_filling: d3.symbolTriangle, added: d3.symbolCross, user: d3.symbolCross,
 };
 
+const MANY = varied.length > 6; // parameters: their slices need the whole width
+
 /** A section of the page; `bar` holds its controls. */
 function card(id, title, { wide = false, note = null, short = title } = {}) {
   const bar = h("div", { class: "bar" }, h("h2", { text: title, id: `${id}-title` }));

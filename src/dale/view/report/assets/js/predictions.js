@@ -23,7 +23,7 @@ function drawPredictions() {
         const left = c.axes.x.log && t.predicted - 2 * t.std <= 0 ? c.area.left : x(t.predicted - 2 * t.std);
         g.append("line").attr("class", "whisker").attr("x1", left).attr("x2", x(t.predicted + 2 * t.std)).attr("y1", y(t.value)).attr("y2", y(t.value));
       }
-      drawTrials(c, g, shown, (t) => x(t.predicted), (t) => y(t.value), 40);
+      drawTrials(c, c.over, shown, (t) => x(t.predicted), (t) => y(t.value), 40);
     },
   });
   bar.append(control, chart.buttons());

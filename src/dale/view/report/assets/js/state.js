@@ -1,6 +1,6 @@
 // What the reader has chosen, kept while the page of a run in progress reloads itself.
 
-const MIN_RELOAD = 2000, MAX_RELOAD = 60000, QUIET = 1500; // milliseconds
+const MIN_RELOAD = 2000, MAX_RELOAD = 60000, QUIET = 1500, TYPING = 6000; // milliseconds
 const stateKey = `dale:${location.pathname}`;
 const state = Object.assign({ zoom: {}, choice: {}, open: [], table: {}, scroll: 0, focus: null }, readState());
 let lastAction = 0;
@@ -27,7 +27,9 @@ function saveState() {
 /** Put the page back to where it was before it reloaded itself. */
 function restorePlace() {
   if (performance.getEntriesByType("navigation")[0]?.type !== "reload") return;
-  if (state.focus) document.getElementById(state.focus)?.focus({ preventScroll: true });
+  const focused = state.focus ? document.getElementById(state.focus) : null;
+  focused?.focus({ preventScroll: true });
+  if (focused?.type === "search") focused.setSelectionRange(focused.value.length, focused.value.length);
   window.scrollTo(0, state.scroll);
 }
 
@@ -41,7 +43,8 @@ function scheduleReload() {
   }
   const wait = () => Math.min(Math.max((Date.now() - data.written) / 10, MIN_RELOAD), MAX_RELOAD);
   const reload = () => {
-    const busy = document.hidden || Date.now() - lastAction < QUIET || document.getElementById("details").open;
+    const quiet = document.activeElement?.matches("select, input") ? TYPING : QUIET; // a list may be open
+    const busy = document.hidden || Date.now() - lastAction < quiet || document.getElementById("details").open;
     if (busy) setTimeout(reload, 500);
     else {
       saveState();
