@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all storm lint bench docs clean
 
-demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write the plots
+demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write plots and report pages
 	$(BIN)/python -m dale demo
 
 test: lint  ## lint, types, imports and all tests but the long ones

@@ -143,7 +143,6 @@ def minimize(
     rules: tuple[StoppingRule, ...] = (Budget(n), limit, Target(target), *check_rules(stopping))
     check_tolerance(tolerance)
     check_on_error(on_error)
-    check_page(report, store)
     began = monotonic()
     space, seed = as_space(space), None if seed is None else check_seed(seed)
     fun = with_arguments(fun, args)
@@ -151,6 +150,7 @@ def minimize(
     problem = {"seed": seed, "method": method, "noise": noise, "constraints": constraints, "store": store}
     objective = fun.to_dict() if isinstance(fun, Command) else None
     is_begun = store is None or resolve_path(store).exists()
+    check_page(report, store)
     if not is_begun and (x0 is not None or y0 is not None):
         _begin(Optimizer(space, **{**problem, "store": None}), x0, y0)  # an invalid point leaves no empty store behind
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
@@ -181,10 +181,7 @@ def minimize(
         raise RuntimeError(message)  # there is no result to lose
     if signals.seen is not None:
         status, message = signals.status, signals.status.message
-    if result.x is not None or not status.planned:
-        result.update(status=status, message=message, success=status.planned)
-    if status is Status.TIME_LIMIT and workers.stalled:
-        result.update(message=f"{result.message}; {workers.stalled}")
+    _conclude(result, status, message, workers.stalled)
     page.end(result)
     log.info("%s after %d evaluations, %d of them failed", result.message, result.nfev, result.n_failed)
     return result
@@ -324,6 +321,14 @@ def _message(status: Status, optimizer: Optimizer, workers: Evaluator) -> str:
     if status is Status.SPACE_EXHAUSTED and optimizer.constraints is not None:
         return "Every point that the constraints allow, as far as they could be found, has been evaluated"
     return status.message + (f": {workers.broken}" if status is Status.EXECUTOR_BROKEN else "")
+
+
+def _conclude(result: Result, status: Status, message: str, stalled: str | None) -> None:
+    """Note in the result how the run ended."""
+    if result.x is not None or not status.planned:
+        result.update(status=status, message=message, success=status.planned)
+    if status is Status.TIME_LIMIT and stalled:
+        result.update(message=f"{result.message}; {stalled}")
 
 
 def _begin(optimizer: Optimizer, x0: Any, y0: Any) -> list[Trial]:
