@@ -133,14 +133,14 @@ def test_the_site(tmp_path):
 
     assert undocumented(documented(site)) == []
 
-    scripts = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("plot_*.py"))
-    assert len(scripts) >= 10
-    for name in scripts:
-        page = pages[site / "auto_gallery" / f"{name}.html"]
-        assert any(f"sphx_glr_{name}_0" in image for image in page.images), f"{name} has no picture"
+    examples = sorted((ROOT / "docs" / "gallery").glob("*/plot_*.py"))
+    assert len(examples) >= 10
+    for path in examples:
+        page = pages[site / "auto_gallery" / path.parent.name / f"{path.stem}.html"]
+        assert any(f"sphx_glr_{path.stem}_0" in image for image in page.images), f"{path.stem} has no picture"
         assert "Traceback" not in page.text
     shown = pages[site / "auto_gallery" / "index.html"].images
-    assert [name for name in scripts if not any(f"sphx_glr_{name}_thumb" in image for image in shown)] == []
+    assert [p.stem for p in examples if not any(f"sphx_glr_{p.stem}_thumb" in image for image in shown)] == []
 
     notebooks = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index")
     assert len(notebooks) >= 2

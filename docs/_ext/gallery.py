@@ -1,5 +1,6 @@
 """How the gallery is made: in which order its examples stand, and which figures it shows."""
 
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -7,30 +8,23 @@ from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
 DPI = 130
-ORDER = (
-    "curve_fit",
-    "mixed_parameters",
-    "conditional_space",
-    "constraints",
-    "noise",
-    "failures",
-    "flat_minimum",
-    "importance",
-    "ask_tell",
-    "parallel_workers",
-    "resume",
-    "external_program",
-    "scipy",
-    "optuna",
-    "sklearn",
-    "narrow_valley",
-    "mgl_kernel",
-    "length_scale",
-)
+ORDER = {  # of sections, and of the examples in them
+    "problems": ("curve_fit", "mixed_parameters", "conditional_space", "constraints", "noise", "failures"),
+    "insight": ("importance", "flat_minimum", "length_scale"),
+    "running": ("ask_tell", "parallel_workers", "resume", "external_program"),
+    "libraries": ("scipy", "optuna", "sklearn"),
+    "method": ("narrow_valley", "mgl_kernel"),
+}
+
+
+def section_key(folder: str) -> tuple[int, str]:
+    """The sort key of a section; new ones come last."""
+    name = Path(folder).name
+    return (list(ORDER).index(name) if name in ORDER else len(ORDER), name)
 
 
 class InReadingOrder:
-    """Sorts the files of the gallery by ``ORDER``; new ones come last."""
+    """Sorts the files of a section by ``ORDER``; new ones come last."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -38,7 +32,8 @@ class InReadingOrder:
     def __call__(self, filename: str) -> tuple[int, str]:
         """The sort key of a file."""
         name = filename.removeprefix("plot_").removesuffix(".py")
-        return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+        order = ORDER.get(Path(self.directory).name, ())
+        return (order.index(name) if name in order else len(order), name)
 
 
 def figure_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
