@@ -49,4 +49,5 @@ dale.plot.importance(result)
 # %%
 # **Which values are good?** The slices go through the best point. For an option there is one mark per value.
 
+# sphinx_gallery_thumbnail_number = 2
 dale.plot.slice(result, objective="mean absolute error")
