@@ -26,12 +26,14 @@ LINK = re.compile(r"\[([^\[\]]+)\]\(([^():#\s]+)(#[^()\s]*)?\)")
 
 
 def rewrite_links(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Replace a link to a directory by its text, and one to a Markdown file by one to the page that includes it."""
+    """Adapt the links of a page: to directories, to Markdown files that another page includes, and with file names."""
     root, folder = Path(app.srcdir).parent, (Path(app.srcdir) / docname).parent
 
     def rewritten(match: re.Match[str]) -> str:
         text, target, anchor = match.groups(default="")
         path = _path(folder, target)
+        if text == target:
+            return f"[]({target}{anchor})"  # the title of the page instead of its file
         if path.is_dir():
             return text
         page = INCLUDED.get(path.relative_to(root).as_posix()) if path.is_relative_to(root) else None

@@ -36,7 +36,7 @@ def buckling(params):
     return params["diameter"] - 40 * params["wall"]
 
 
-result = dale.minimize(simulate, space, budget=35, seed=0, constraints=buckling)
+result = dale.minimize(simulate, space, budget=30, seed=0, constraints=buckling)
 print(result)
 print(sum(trial.feasible for trial in result.history), "of", result.nfev, "evaluations were feasible")
 

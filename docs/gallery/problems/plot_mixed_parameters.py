@@ -35,9 +35,9 @@ def error(params):
 
 # %%
 # A space with names passes a mapping to the objective: integers arrive as ``int``, options as they are. The space has
-# more than 3000 points, and 40 of them are evaluated.
+# more than 3000 points, and 32 of them are evaluated.
 
-result = dale.minimize(error, space, budget=40, seed=0)
+result = dale.minimize(error, space, budget=32, seed=0)
 print(f"error {result.fun:.2f} with {dict(result.params)}")
 
 # %%

@@ -32,7 +32,7 @@ def simulate(x):
         os.kill(os.getpid(), signal.SIGKILL)  # no chance to clean up
     return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
 
-dale.minimize(simulate, [(-2, 2), (-1, 3)], budget=36, seed=0, store=sys.argv[1])
+dale.minimize(simulate, [(-2, 2), (-1, 3)], budget=28, seed=0, store=sys.argv[1])
 """)
 
 
