@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dale_bench.problems import KINDS, mixed
+from dale_bench.problems import KINDS, failing, mixed
 from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET
-from problem_cases import ALL, CONSTRAINED, MIXED, draws
+from problem_cases import ALL, CONSTRAINED, HIDDEN, MIXED, draws
 
 
 class TestEveryProblem:
@@ -164,3 +164,28 @@ class TestMinimaOfConstrainedProblems:
         worth = (problem.minimum - solved(problem, allowance, 20)) / allowance
         assert worth > 0
         assert worth * FEASIBILITY_TOLERANCE < MIN_REGRET
+
+
+AT_THE_EDGE = ["half_plane", "ring", "simulator", "rosenbrock_disk"]
+
+
+class TestMinimaWithHiddenConstraints:
+    @pytest.mark.filterwarnings("ignore")  # SLSQP divides by its own zeros
+    @pytest.mark.parametrize("name", [*AT_THE_EDGE, "branin_corner"])
+    def test_slsqp_from_many_starts_ends_there(self, name):
+        assert solved(HIDDEN[name], 0.0, 20) == pytest.approx(HIDDEN[name].minimum, abs=1e-8)
+
+    @pytest.mark.parametrize("name", AT_THE_EDGE)
+    def test_at_the_edge(self, name):
+        assert max(HIDDEN[name].constraints(HIDDEN[name].minimiser)) == pytest.approx(0, abs=1e-12)
+
+    def test_one_minimum_of_branin_is_just_inside_the_failing_corner(self):
+        problem, points = HIDDEN["branin_corner"], failing.BRANIN.minimisers
+        assert [problem.fails(x) for x in points] == [False, True, False]
+        assert problem.constraints(points[1]) < 0.2
+
+    def test_five_integers(self):
+        points = [dict(zip("abcde", k, strict=True)) for k in itertools.product(range(6), repeat=5)]
+        values = [failing.five_integers(p) for p in points if p["a"] + p["b"] <= 4]
+        assert min(values) == HIDDEN["five_integers"].minimum
+        assert min(map(failing.five_integers, points)) == 0  # where evaluations fail

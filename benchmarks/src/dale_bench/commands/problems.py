@@ -1,4 +1,4 @@
-"""``dale bench problems``: dale and its peers on mixed, noisy, constrained and parallel problems."""
+"""``dale bench problems``: dale and its peers on mixed, noisy, constrained, failing and parallel problems."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
     kind = kinds.add_parser(
         "problems",
-        help="run mixed, noisy, constrained and parallel problems",
-        description="Run dale and its peers on mixed, noisy, constrained and parallel problems.",
+        help="run mixed, noisy, constrained, failing and parallel problems",
+        description="Run dale and its peers on mixed, noisy, constrained, failing and parallel problems.",
     )
     kind.add_argument(
         "kind", choices=[*bench.KINDS, "list"], help="the benchmark; list: print the problems and contenders of each"

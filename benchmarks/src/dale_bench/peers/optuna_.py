@@ -51,15 +51,16 @@ def _sample(objective: Objective, sampler: Any) -> None:
     loop(sampler, distributions, lambda trial: objective(np.array([trial.params[name] for name in names])))
 
 
-def loop(sampler: Any, distributions: dict[str, Any], evaluate: Callable[[Any], float]) -> None:
-    """Ask, evaluate, tell, until the budget is spent."""
+def loop(sampler: Any, distributions: dict[str, Any], evaluate: Callable[[Any], float | None]) -> None:
+    """Ask, evaluate, tell, until the budget is spent. A trial without a value fails."""
     import optuna
 
     with _silent():
         study = optuna.create_study(sampler=sampler)
         while True:
             trial = study.ask(distributions)
-            study.tell(trial, evaluate(trial))
+            value = evaluate(trial)
+            study.tell(trial, value, state=optuna.trial.TrialState.FAIL if value is None else None)
 
 
 @contextmanager

@@ -1,14 +1,15 @@
-"""Four benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
+"""Five benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
 
 mixed         integers, steps, options and boolean parameters
 noise         noisy values; the true regret of the recommended point counts
 constraints   outcome constraints; the best feasible point counts
+failures      evaluations that fail, by a hidden constraint or at random, compared with told constraints
 parallel      dale in batches and with asynchronous workers, compared with sequential runs
 
 The modules:
 
 problem       a problem, and a task that counts the evaluations of a run
-mixed, noisy, constrained
+mixed, noisy, constrained, failing
               the problems
 contenders    the contenders of each kind
 report        the tables
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dale_bench.contender import Contender
-from dale_bench.problems import constrained, contenders, mixed, noisy, report
+from dale_bench.problems import constrained, contenders, failing, mixed, noisy, report
 from dale_bench.problems.problem import Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job, quantize, record, run_all
@@ -89,7 +90,8 @@ def run(kind: str, job: Job) -> Row:
     task = Task(problem, job.budget)
     row = record(job, found.contender(job.method), task)
     observed = quantize(task.observed) if problem.noisy is not None else []
-    return replace(row, observed=observed, times=[float(f"{t:.6g}") for t in task.times])
+    notes = row.notes if problem.fails is None else {**row.notes, report.FAILED: task.n_failed}
+    return replace(row, observed=observed, notes=notes, times=[float(f"{t:.6g}") for t in task.times])
 
 
 def _named(name: str, known: Mapping[str, T], what: str) -> T:
@@ -133,6 +135,13 @@ KINDS: dict[str, Kind] = {
             {p.name: partial(_same, p) for p in constrained.PROBLEMS},
             contenders.CONSTRAINED,
             report.regret_tables,
+        ),
+        Kind(
+            "failures",
+            "evaluations that fail; regret of the best completed point",
+            {**{p.name: partial(_same, p) for p in failing.HIDDEN}, **failing.RANDOM},
+            contenders.FAILING,
+            report.failure_tables,
         ),
         Kind(
             "parallel",

@@ -7,6 +7,7 @@ knows the budget or the noise. Those with a setting for exact values get it if t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,7 +27,7 @@ from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
 from dale_bench.peers import botorch_, optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_torch
-from dale_bench.problems.problem import Outcome, Task
+from dale_bench.problems.problem import Failed, Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 
 ROUNDING = 1e-14  # of a point of the cube
@@ -34,15 +35,25 @@ SIGMA = 0.5  # std of the logarithm of an evaluation's time, with asynchronous w
 
 
 def ask_and_tell(task: Task, seed: int) -> None:
-    """dale with its defaults. With noise it recommends its `best`."""
+    """dale with its defaults. With noise it recommends its `best`. Failures are recorded as such."""
     optimizer = Optimizer(task.space, seed=seed)
     while True:
         trial = optimizer.ask()
-        value, constraints = task(trial.params)
+        try:
+            value, constraints = task(trial.params)
+        except Failed as failure:
+            optimizer.fail(trial, str(failure))
+            continue
         outcomes: dict[str, Any] = {"constraints": constraints} if constraints else {}
         optimizer.tell(trial, value, **outcomes)
         if task.problem.noisy is not None and optimizer.best is not None:
             task.recommend(optimizer.best.params)
+
+
+def told(task: Task, seed: int) -> None:
+    """dale, which receives the values and the constraints also where evaluations would fail."""
+    task.problem = replace(task.problem, fails=None)
+    ask_and_tell(task, seed)
 
 
 def workers(count: int, sigma: float, task: Task, seed: int) -> None:
@@ -60,7 +71,8 @@ def random(task: Task, seed: int) -> None:
     """Uniform random points: numbers on their scale, options with equal probability."""
     rng = np.random.default_rng(seed)
     while True:
-        task(task.space.decode(rng.random(task.space.dimension)))
+        with suppress(Failed):
+            task(task.space.decode(rng.random(task.space.dimension)))
 
 
 @quiet()
@@ -83,12 +95,15 @@ def gp(task: Task, seed: int) -> None:
 
 def _constraint_setting(task: Task) -> dict[str, Any]:
     """The setting that passes the constraints to a sampler, if there are any."""
-    return {} if task.problem.constraints is None else {"constraints_func": lambda t: t.user_attrs["constraints"]}
+    return {"constraints_func": lambda t: t.user_attrs["constraints"]} if task.problem.reports_constraints else {}
 
 
 def _sample(task: Task, sampler: Any) -> None:
-    def evaluate(trial: Any) -> float:
-        value, constraints = task(_params(task.space, trial.params))
+    def evaluate(trial: Any) -> float | None:
+        try:
+            value, constraints = task(_params(task.space, trial.params))
+        except Failed:
+            return None
         if constraints:
             trial.set_user_attr("constraints", list(constraints))
         return value
@@ -174,10 +189,12 @@ DALE, RANDOM = replace(CONTENDERS["default"], run=ask_and_tell), replace(CONTEND
 TPE, GP = replace(CONTENDERS["optuna_tpe"], run=tpe), replace(CONTENDERS["optuna_gp"], run=gp)
 NEI = replace(CONTENDERS["botorch"], name="botorch_nei", label="BoTorch log NEI", run=botorch)
 COBYQA = replace(CONTENDERS["cobyqa"], run=cobyqa)
+TOLD = Contender("told", told, "dale (told)")
 
 MIXED = (DALE, TPE, GP, RANDOM)
 NOISY = (DALE, GP, NEI, RANDOM)
 CONSTRAINED = (DALE, TPE, GP, COBYQA, RANDOM)
+FAILING = (DALE, TOLD, TPE, RANDOM)
 SEQUENTIAL = "sequential"
 PARALLEL = (
     Contender(SEQUENTIAL, partial(workers, 1, 0.0), "sequential"),

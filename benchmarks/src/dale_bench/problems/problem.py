@@ -17,6 +17,10 @@ FEASIBILITY_TOLERANCE = 1e-8  # larger constraint values count as violated; COBY
 MIN_REGRET = 1e-6  # with constraints, the possible effect of the tolerance; smaller regrets count as this
 
 
+class Failed(Exception):
+    """The evaluation failed."""
+
+
 class Outcome(NamedTuple):
     """The result of an evaluation: the value, and the constraints if there are any."""
 
@@ -40,6 +44,7 @@ class Problem:
         noisy: The objective with noise; None if there is no noise.
         source: The reference.
         tolerance: Constraints above this are violated.
+        fails: Whether an evaluation at a point fails; None if none does. Constraints are then not reported.
     """
 
     name: str
@@ -53,6 +58,12 @@ class Problem:
     noisy: Callable[[Any], float] | None = None
     source: str = "dale"
     tolerance: float = FEASIBILITY_TOLERANCE
+    fails: Callable[[Any], bool] | None = None
+
+    @property
+    def reports_constraints(self) -> bool:
+        """Whether an outcome contains constraints."""
+        return self.constraints is not None and self.fails is None
 
     @property
     def min_regret(self) -> float:
@@ -64,14 +75,22 @@ class Problem:
         return self.regret_of(Outcome(self.true(params), self._constraints_at(params)))
 
     def observe(self, params: Params) -> Outcome:
-        """The value, with noise if there is any, and the constraints at a point."""
-        return Outcome(float((self.noisy or self.true)(params)), self._constraints_at(params))
+        """The value, with noise if there is any, and the constraints at a point. Raises ``Failed`` if it fails."""
+        value = float((self.noisy or self.true)(params))
+        if self.fails is not None and self.fails(params):
+            raise Failed(f"{self.name} failed")
+        return Outcome(value, self._constraints_at(params) if self.reports_constraints else ())
 
     def regret_of(self, outcome: Outcome) -> float:
         """The value of an outcome without noise minus the minimum; infinite if it is infeasible."""
-        if not all(constraint <= self.tolerance for constraint in outcome.constraints):
-            return math.inf
-        return max(outcome.value - self.minimum, self.min_regret)
+        return max(outcome.value - self.minimum, self.min_regret) if self._feasible(outcome.constraints) else math.inf
+
+    def violates(self, params: Params) -> bool:
+        """Whether a point violates a constraint."""
+        return not self._feasible(self._constraints_at(params))
+
+    def _feasible(self, constraints: tuple[float, ...]) -> bool:
+        return all(constraint <= self.tolerance for constraint in constraints)
 
     def _constraints_at(self, params: Params) -> tuple[float, ...]:
         return () if self.constraints is None else tuple(self.constraints(params).tolist())
@@ -94,24 +113,33 @@ class Task:
         self.times: list[float] = []  # ends of the evaluations on a simulated clock, if there is one
         self.seconds_inside = 0.0
         self.notes: dict[str, int] = {}
+        self.n_failed = 0  # evaluations that failed or violated a constraint
         self._lowest = math.inf
 
     def __call__(self, params: Params) -> Outcome:
-        """Evaluate a point of the space. Raises ``Spent`` if no budget is left."""
+        """Evaluate a point of the space. Raises ``Spent`` if no budget is left, ``Failed`` if the evaluation fails."""
         if len(self.regrets) >= self.budget:
             raise Spent
         begun = time.perf_counter()
         problem = self.problem
-        outcome = problem.observe(params)
-        regret = problem.regret_of(outcome) if problem.noisy is None else problem.regret(params)
-        if outcome.value < self._lowest and regret < math.inf:
-            self._lowest = outcome.value
+        value = regret = math.inf  # if it fails
+        try:
+            outcome = problem.observe(params)
+            value = outcome.value
+            regret = problem.regret_of(outcome) if problem.noisy is None else problem.regret(params)
+        finally:
+            self._record(value, regret)
+            self.seconds_inside += time.perf_counter() - begun
+        return outcome
+
+    def _record(self, value: float, regret: float) -> None:
+        self.n_failed += regret == math.inf
+        if value < self._lowest and regret < math.inf:
+            self._lowest = value
             self.observed.append(regret)
         else:
             self.observed.append(self.observed[-1] if self.observed else math.inf)
         self.regrets.append(self.observed[-1])
-        self.seconds_inside += time.perf_counter() - begun
-        return outcome
 
     def recommend(self, params: Params) -> None:
         """Recommend a point after the last evaluation."""

@@ -9,13 +9,14 @@ import numpy as np
 
 from dale._arrays import Vector
 from dale_bench.comparison import RESAMPLES, SIGNIFICANT, Comparison
-from dale_bench.problems.contenders import DALE, PARALLEL, SEQUENTIAL
+from dale_bench.problems.contenders import DALE, PARALLEL, SEQUENTIAL, TOLD
 from dale_bench.rows import Row, curves_of
 from dale_bench.tables import Part, cells_table
 
 HALF_AND_ALL = (0.5, 1.0)
 TARGETS = (1e-1, 1e-2, 1e-4, 1e-8)  # relative to the initial regret
-
+REGRETS = (1e-2, 1e-4)  # targets of the problems with failures
+FAILED = "failed"  # the note of a row with the number of failed evaluations
 
 Labels = Callable[[str], str]
 Tables = Callable[[Sequence[Row], Labels], list[Part]]
@@ -65,7 +66,7 @@ def _remarks(comparison: Comparison, label: Labels) -> list[str]:
 
 @dataclass(frozen=True)
 class Arrival:
-    """When runs reached a target. A run that did not counts with its end.
+    """When runs reached a target. A run that did not counts with its end. Without a clock, an evaluation takes 1.
 
     Attributes:
         evaluations: Number of evaluations, (runs,).
@@ -84,9 +85,59 @@ class Arrival:
         last = [len(run.regret) - 1 if hit is None else hit for run, hit in zip(runs, hits, strict=True)]
         return cls(
             np.array(last) + 1.0,
-            np.array([run.times[i] for run, i in zip(runs, last, strict=True)]),
+            np.array([run.times[i] if run.times else i + 1.0 for run, i in zip(runs, last, strict=True)]),
             sum(hit is not None for hit in hits),
         )
+
+    @property
+    def typical(self) -> bool:
+        """Whether more than half of the runs reached the target, so that the median is not an end of a run."""
+        return 2 * self.reached > len(self.evaluations)
+
+    def cell(self, factor: str = "") -> str:
+        """The median number of evaluations, a factor, and in brackets how many runs arrived, if not all."""
+        number = f"{np.median(self.evaluations):g}" + (f" ({factor})" if factor else "")
+        return number if self.reached == len(self.evaluations) else f"{number} [{self.reached}]"
+
+
+def failure_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
+    """Regrets with the number of failures; evaluations until a regret, compared with told constraints."""
+    by: dict[tuple[str, str], dict[int, Row]] = {}
+    for row in rows:
+        if row.error is None:
+            by.setdefault((row.function, row.method), {})[row.seed] = row
+    [regrets] = regret_tables(rows, label)
+    header, lines = regrets.table
+    failed = {(f, label(m)): np.median([r.notes[FAILED] for r in runs.values()]) for (f, m), runs in by.items()}
+    counted = [[*line, f"{failed[line[0], line[1]]:g}"] for line in lines]
+    remark = f"failed: median number of failed evaluations; for {label(TOLD.name)}, those that violate a constraint"
+    costs: list[list[str]] = []
+    for function in dict.fromkeys(function for function, _ in by):
+        hidden, told = (by.get((function, contender.name), {}) for contender in (DALE, TOLD))
+        seeds = sorted(hidden.keys() & told.keys())
+        if seeds:
+            pairs = [[Arrival.of([runs[s] for s in seeds], target) for runs in (hidden, told)] for target in REGRETS]
+            cells = [cell for ours, base in pairs for cell in (ours.cell(), base.cell(), _factor(ours, base))]
+            costs.append([function, *cells, str(len(seeds))])
+    header_of_costs = ["function", *(f"{t:g}{of}" for t in REGRETS for of in ("", ", told", ", ratio")), "runs"]
+    return [
+        Part(regrets.title, ([*header, FAILED], counted), [*regrets.remarks, remark]),
+        Part("Evaluations until the regret is at most a given value", (header_of_costs, costs), list(COST_REMARKS)),
+    ]
+
+
+COST_REMARKS = (
+    "entries: median number of evaluations, without and with told constraints, and their ratio ± bootstrap error over "
+    "seeds",
+    "in brackets: number of runs that reached the target, if not all; the others count with the whole budget. A ratio "
+    "is a lower bound (≥) if at most half of the runs reached it, and missing if at most half of the told ones did",
+)
+
+
+def _factor(ours: Arrival, base: Arrival) -> str:
+    """The ratio of the evaluations, as far as the runs determine it."""
+    factor, error = ratio(ours.evaluations, base.evaluations)
+    return f"{'' if ours.typical else '≥ '}×{factor:.2f} ± {error:.2f}" if base.typical else "-"
 
 
 def parallel_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
@@ -109,9 +160,7 @@ def parallel_tables(rows: Sequence[Row], label: Labels) -> list[Part]:
             speed_ups = [ratio(b.times, a.times) for a, b in zip(arrivals, singles, strict=True)]
             parallel = method != SEQUENTIAL
             cells = [
-                f"{np.median(arrival.evaluations):g}"
-                + (f" (×{factor:.2f} ± {error:.2f})" if parallel else "")
-                + ("" if arrival.reached == len(runs) else f" [{arrival.reached}]")
+                arrival.cell(f"×{factor:.2f} ± {error:.2f}" if parallel else "")
                 for arrival, (factor, error) in zip(arrivals, factors, strict=True)
             ]
             costs.append([function, label(method), *cells, str(len(runs))])
