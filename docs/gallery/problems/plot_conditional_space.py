@@ -25,15 +25,14 @@ space = dale.Space(
 )
 
 
-def log_loss(params):
-    """The log loss in three-fold cross-validation: smoother than the accuracy, which has few different values."""
-    model = make_pipeline(StandardScaler(), SVC(**params))
-    margins = -cross_val_score(model, X, y == 1, cv=3, scoring=_log_loss_of_margin)
-    return float(np.mean(margins))
-
-
-def _log_loss_of_margin(model, X, y):
+def score(model, X, y):
+    """Minus the log loss of the margins: smoother than the accuracy, which has few different values."""
     return -np.mean(np.logaddexp(0, -np.where(y, 1, -1) * model.decision_function(X)))
+
+
+def log_loss(params):
+    model = make_pipeline(StandardScaler(), SVC(**params))
+    return -np.mean(cross_val_score(model, X, y == 1, cv=3, scoring=score))
 
 
 # %%
@@ -43,7 +42,7 @@ result = dale.minimize(log_loss, space, budget=45, seed=0)
 print(result)
 
 # %%
-# Parameters that are inactive have no value. In parallel coordinates their lines pass through "inactive".
+# In parallel coordinates each trial is a line. It has no points on the axes of parameters that are inactive.
 
 dale.plot.parallel(result, objective="log loss")
 
