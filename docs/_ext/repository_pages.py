@@ -32,10 +32,10 @@ def rewrite_links(app: Sphinx, docname: str, source: list[str]) -> None:
     def rewritten(match: re.Match[str]) -> str:
         text, target, anchor = match.groups(default="")
         path = _path(folder, target)
-        if text == target:
-            return f"[]({target}{anchor})"  # the title of the page instead of its file
         if path.is_dir():
             return text
+        if text == target:
+            return f"[]({target}{anchor})"  # the title of the page instead of its file
         page = INCLUDED.get(path.relative_to(root).as_posix()) if path.is_relative_to(root) else None
         return match[0] if page is None else f"[{text}](/{page}{anchor})"
 
