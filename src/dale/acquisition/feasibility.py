@@ -1,17 +1,27 @@
-"""The probability that outcome constraints c_j(x) <= 0 hold, and an acquisition function weighted by it.
+"""The probability that a point is feasible, and an acquisition function weighted by it.
+
+A point is feasible if its evaluation completes and its outcome constraints c_j(x) <= 0 hold.
 
 Each constraint has a model of its own (``models/constraint_gp.py``). With its mean mu and std s,
 
     log P(c <= 0) = log Phi(u),   u = -mu / s,
     (log Phi)' = r = phi(u) / Phi(u),   (log Phi)'' = -r (u + r).
 
-Constraints count as independent, so that their logarithms add up. Shapes: k points in d dimensions.
+Constraints count as independent, so that their logarithms add up.
+
+An evaluation completes with the probability P = w Phi(u) + (1 - w) q (``models/failure_boundary.py``), u from the model
+of the signed distance to the boundary of the failing set. With the share p = w Phi(u) / P of the first term,
+
+    (log P)' = p (log Phi)',   (log P)'' = p (log Phi)'' + p (1 - p) (log Phi)'^2.
+
+Shapes: k points in d dimensions.
 
 Reference: Gardner, Kusner, Xu, Weinberger & Cunningham, "Bayesian Optimization with Inequality Constraints", ICML 2014.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +38,7 @@ from dale.acquisition.base import (
     negative_acquisition,
 )
 from dale.models.base import Prediction, PredictionDerivatives
+from dale.models.failure_boundary import FailureBoundary
 from dale.models.gaussian_process import GaussianProcess
 from dale.optim.projected_newton import FunctionValues
 
@@ -61,10 +72,11 @@ def log_probability_below_to_second_order(prediction: Prediction) -> tuple[Parti
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """The probability that all outcome constraints hold.
+    """The probability that an evaluation completes and that all outcome constraints hold.
 
     Attributes:
         models: One for each constraint.
+        failures: Where evaluations fail; None if none has failed.
 
     Examples:
         >>> from dale.models import fit_constraints
@@ -75,21 +87,28 @@ class Feasibility:
     """
 
     models: tuple[GaussianProcess, ...]
+    failures: FailureBoundary | None = None
 
     def log_probability(self, A: Matrix) -> Vector:
         """Logarithm of the probability that points (k, d) are feasible, (k,)."""
         total = np.zeros(len(A))
         for model in self.models:
             total = total + log_probability_below(model.predict(A))
+        if self.failures is not None:
+            log_outside = log_probability_below(self.failures.distance.predict(A))
+            total = total + _mixed(self.failures, log_outside)
         return total
 
     def negative_log_feasibility(self, A: Matrix) -> FunctionValues:
         """-log P at points (k, d), with its derivatives."""
-        terms = []
-        for model in self.models:
-            derivatives = model.derivatives(A)
-            first, second = log_probability_below_to_second_order(Prediction(derivatives.mean, derivatives.std))
-            terms.append(chain_rule(derivatives, first, second))
+        terms = [_negative_log_below(model, A) for model in self.models]
+        if self.failures is not None:
+            value, gradient, hessian = _negative_log_below(self.failures.distance, A)
+            log_p = _mixed(self.failures, -value)
+            share = np.exp(_log(self.failures.weight) - value - log_p)[:, None]
+            outer = gradient[:, :, None] * gradient[:, None, :]
+            hessian = share[:, :, None] * (hessian - (1 - share[:, :, None]) * outer)
+            terms.append(FunctionValues(-log_p, share * gradient, hessian))
         return _sum(terms)
 
 
@@ -113,6 +132,23 @@ def feasibility_weighted(
         return _sum(terms if feasibility is None else [*terms, feasibility.negative_log_feasibility(A)])
 
     return fun
+
+
+def _negative_log_below(model: GaussianProcess, A: Matrix) -> FunctionValues:
+    """-log P(c <= 0) at points (k, d), with its derivatives."""
+    derivatives = model.derivatives(A)
+    first, second = log_probability_below_to_second_order(Prediction(derivatives.mean, derivatives.std))
+    return chain_rule(derivatives, first, second)
+
+
+def _mixed(failures: FailureBoundary, log_outside: Vector) -> Vector:
+    """log P(completes), given the logarithms of the probabilities to be outside the boundary, (k,)."""
+    random = _log(1 - failures.weight) + math.log(failures.rate)
+    return np.logaddexp(_log(failures.weight) + log_outside, random)
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0 else -math.inf
 
 
 def _sum(terms: list[FunctionValues]) -> FunctionValues:

@@ -7,10 +7,9 @@ it is first read; a history that differs in pending trials only shares them, so 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
 from dale.history.trial import Trial, TrialState
+from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import NoisyGP
@@ -52,7 +52,7 @@ class Observations:
         constraints: Outcome constraints, (n, k), feasible where at most 0; NaN where the evaluation failed.
         ids: Ids of the trials, (n,).
         allowed: Which points the input constraints allow, (n,); only points that the user added may violate them.
-        params: The points as the objective received them, n of them.
+        trials: All trials of the run, by id.
     """
 
     X: Matrix
@@ -61,7 +61,12 @@ class Observations:
     constraints: Matrix
     ids: np.ndarray
     allowed: np.ndarray
-    params: tuple[Params, ...]
+    trials: tuple[Trial, ...]
+
+    @cached_property
+    def params(self) -> tuple[Params, ...]:
+        """The points as the objective received them, n of them."""
+        return tuple(self.trials[i].params for i in self.ids.tolist())
 
     @property
     def dimension(self) -> int:
@@ -72,6 +77,11 @@ class Observations:
     def has_value(self) -> np.ndarray:
         """Which rows have a value, (n,)."""
         return np.isfinite(self.y)
+
+    @cached_property
+    def failed(self) -> np.ndarray:
+        """Which evaluations failed, (n,); outliers did not."""
+        return np.array([self.trials[i].value is None for i in self.ids.tolist()], dtype=bool)
 
     @cached_property
     def feasible(self) -> np.ndarray:
@@ -104,6 +114,11 @@ class Observations:
     def standardize(self) -> Standardize:
         """Standardises the values."""
         return Standardize.of(self.y[self.has_value])
+
+    @cached_property
+    def failure_boundary(self) -> FailureBoundary | None:
+        """Where evaluations fail; None if none has failed."""
+        return FailureBoundary.fit(self.X, self.failed)
 
     @cached_property
     def noisy_gp(self) -> NoisyGP:
@@ -139,7 +154,7 @@ class Observations:
             self.constraints[keep],
             self.ids[keep],
             self.allowed[keep],
-            tuple(compress(self.params, keep)),
+            self.trials,
         )
 
 
@@ -184,7 +199,7 @@ class _Columns(NamedTuple):
         if trial.reason.retry_of is not None:
             self.retried[trial.reason.retry_of] = True
 
-    def observations(self, trials: Sequence[Trial]) -> Observations:
+    def observations(self, trials: tuple[Trial, ...]) -> Observations:
         """The finished ones of all trials."""
         done = np.flatnonzero(~self.pending & ~self.retry)
         return Observations(
@@ -194,7 +209,7 @@ class _Columns(NamedTuple):
             self.constraints[done],
             done,
             self.allowed[done],
-            tuple(trials[i].params for i in done.tolist()),
+            trials,
         )
 
 
@@ -248,9 +263,10 @@ class History:
         columns = self._columns.resized(len(trials), max(len(trial.constraints) for trial in changed))
         for trial in changed:
             columns.write(trial, self.default_noise)
+        every = tuple(trials)
         only_pending = all(t.state is TrialState.PENDING and self._is_pending(t.id) for t in changed)
-        observations = self.observations if only_pending else columns.observations(trials)
-        return History(tuple(trials), observations, scale, alpha, since, self.default_noise, columns)
+        observations = self.observations if only_pending else columns.observations(every)
+        return History(every, observations, scale, alpha, since, self.default_noise, columns)
 
     def _is_pending(self, number: int) -> bool:
         """Whether a trial has no outcome so far."""

@@ -98,7 +98,7 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
     mean, std = (float(part[0]) for part in model.predict(z[None, :]))
     log_acquisition = float(models.log_acquisition(z[None, :], target)[0])
     reduction = _violation_reduction(models, z) if problem.target == np.inf else None
-    return Step(x, z, log_acquisition, mean, std, lowest, certain, model, reduction)
+    return Step(x, z, log_acquisition, mean, std, lowest, certain, model, violation_reduction=reduction)
 
 
 def _reserve(n_infeasible: int) -> float:

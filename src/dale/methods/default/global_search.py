@@ -116,14 +116,16 @@ class GlobalSearch:
 
     @cached_property
     def feasibility(self) -> Feasibility | None:
-        """Models of the outcome constraints; None if there are none."""
+        """Models of the outcome constraints and of failures; None if there are none."""
+        failures = self.snapshot.history.observations.failure_boundary
         if self.observations.constraints.shape[1] == 0:
-            return None
+            return None if failures is None else Feasibility((), failures)
         has_value = self.observations.has_value
         X, z = self.observations.X[has_value], self.scale(self.observations.y[has_value])
         keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self.settings.max_observations)
         constraints = self.observations.constraints[has_value]
-        return Feasibility(fit_constraints(X[keep], constraints[keep], self._pending, self.settings.kernel))
+        outcomes = fit_constraints(X[keep], constraints[keep], self._pending, self.settings.kernel)
+        return Feasibility(outcomes, failures)
 
     @property
     def _pending(self) -> Matrix:
@@ -144,7 +146,7 @@ class GlobalSearch:
     @property
     def _seeks_feasible(self) -> bool:
         """Whether no observation is feasible yet: then the search maximises the probability of feasibility alone."""
-        return self.incumbent is None and self.feasibility is not None
+        return self.incumbent is None and self.observations.constraints.shape[1] > 0
 
     @property
     def _limit(self) -> int:
@@ -158,7 +160,8 @@ class GlobalSearch:
         has_value, best = self.observations.has_value, self.best
         z = self.scale(self.observations.y)
         worst = float(np.max(z[has_value]))
-        X, z = average_replicates(self.observations.X, np.where(has_value, z, worst), has_value)
+        evaluated, z = ~self.observations.failed, np.where(has_value, z, worst)  # outliers have the worst value
+        X, z = average_replicates(self.observations.X[evaluated], z[evaluated], has_value[evaluated])
         keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self._limit)
         X, z = X[keep], z[keep]
         median = float(np.median(z))
@@ -297,7 +300,7 @@ class GlobalSearch:
     ) -> tuple[Matrix, Vector]:
         """Local maxima of the log acquisition function, (m, d), and its values there, (m,): one for each start."""
         derivatives, allowed_set = partial(self._derivatives, posterior), self.domain.allowed_set
-        if not self.snapshot.is_constrained:
+        if self.feasibility is None and allowed_set is None:
             return maximize_acquisition(
                 self.settings.acquisition,
                 derivatives,

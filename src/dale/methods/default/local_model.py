@@ -11,14 +11,17 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.base import negative_acquisition
 from dale.acquisition.expected_improvement import LogExpectedImprovement
+from dale.acquisition.feasibility import Feasibility
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape
 from dale.methods.default.step_box import Function
 from dale.methods.default.trust_region import TrustRegion
 from dale.models.ellipsoid import Ellipsoid
+from dale.models.failure_boundary import FailureBoundary
 from dale.models.monomials import n_terms
 from dale.models.series import Series
 from dale.models.taylor import TaylorModel
+from dale.optim.projected_newton import FunctionValues
 from dale.space.domain import Domain
 
 LOG_EI = LogExpectedImprovement()
@@ -41,6 +44,7 @@ class LocalProblem:
         target: Best feasible value; infinite where none is feasible.
         min_reduction: Smaller reductions count as none.
         settings: Settings of the Taylor models.
+        failures: Where evaluations fail; None if none has failed.
     """
 
     X: Matrix
@@ -53,6 +57,7 @@ class LocalProblem:
     target: float
     min_reduction: float
     settings: TaylorSettings
+    failures: FailureBoundary | None = None
 
     @property
     def atol(self) -> float:
@@ -180,7 +185,30 @@ class LocalProblem:
             model = model.condition(Z, fantasies - model.value)
         return replace(model, scale=self.settings.std_factor * model.scale)
 
+    def log_completes(self, Z: Matrix) -> Vector:
+        """Logarithm of the probability that evaluations at points (m, d) in local coordinates complete, (m,)."""
+        return np.zeros(len(Z)) if self.failures is None else self._completes.log_probability(self.frame.to_cube(Z))
 
-def negative_log_ei(model: TaylorModel, target: float) -> Function:
-    """-log EI of points in local coordinates, with its derivatives."""
-    return lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target)
+    def log_acquisition(self, Z: Matrix, target: float) -> Vector:
+        """Log EI + log P(completes) at points (m, d) in local coordinates, (m,)."""
+        log_ei = LOG_EI(self.objective.predict(Z), target)
+        return log_ei if self.failures is None else log_ei + self.log_completes(Z)
+
+    def negative_log_acquisition(self, target: float) -> Function:
+        """-(log EI + log P(completes)) of points in local coordinates, with its derivatives."""
+        model, frame = self.objective, self.frame
+        if self.failures is None:
+            return lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target)
+        T = frame.radius * (np.eye(len(frame.center)) if frame.shape is None else frame.shape)
+
+        def fun(Z: Matrix) -> FunctionValues:
+            ei = negative_acquisition(LOG_EI, model.derivatives(Z), target)
+            value, gradient, hessian = self._completes.negative_log_feasibility(frame.to_cube(Z))
+            return FunctionValues(ei.value + value, ei.gradient + gradient @ T, ei.hessian + T.T @ hessian @ T)
+
+        return fun
+
+    @property
+    def _completes(self) -> Feasibility:
+        """The probability that an evaluation completes."""
+        return Feasibility((), self.failures)

@@ -32,16 +32,16 @@ from dale.methods.default.trust_region import (
     TrustRegionSet,
     closing_radius,
 )
-from dale.methods.initial_design import MIN_DISTANCE_FAILED, MIN_DISTANCE_PENDING
+from dale.methods.initial_design import MIN_DISTANCE_PENDING
 from dale.models.constraint_gp import constraint_scales
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
-FAILED_NEIGHBOURHOOD = 1.25e-3  # no step ends this close to a failed point, in sides of the cube
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
+BISECTING = 1e8  # the same factor for a step that bisects the boundary of a failing set, by half at each evaluation
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 STEEP_RESOLUTION = float(np.finfo(float).eps), 1e-14  # the same distance, and the minimum radius, at steep minima
 
@@ -222,29 +222,29 @@ class LocalSearch:
             return LocalResult(None, regions)
         region, min_reduction = self.region_of(row, regions), self._min_reduction
         taylor, (min_distance, min_radius) = self.taylor, self._resolution
-        radius, gives_up = region.radius, region.failures >= self.trust_region.failures_before_halving(self.X.shape[1])
         # Under constraints, a failure may be an infeasible step, which says nothing about what is left to gain.
         crawls = region.failures > 0 and not self.snapshot.is_constrained
         negligible = min_reduction * (CRAWLING if crawls else 1.0)
         while True:
             step = self._step(row, region, min_reduction, taylor)
-            finished = may_finish and -step.lowest < negligible and step.log_ei < math.log(negligible)
+            least = BISECTING * min_reduction if step.may_fail else negligible
+            finished = may_finish and -step.lowest < least and step.log_ei < math.log(least)
             if finished or region.radius < min_radius:
                 is_noisy = self.snapshot.history.observations.noise.level > 0
-                converged = finished and region.confirmed and not is_noisy and step.violation_reduction is None
+                is_proved = finished and region.confirmed and not step.may_fail
+                converged = is_proved and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
             is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance
-            near_failed = self._is_near_failed(step.point, radius)
-            if is_new and (not near_failed or gives_up or self._is_near_failed(self.X[row], radius)):
+            if is_new and are_separated(step.point[None, :], self.failed, min_distance)[0]:
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
                 return LocalResult(None, regions)  # the step leads into a closed region
-            # The step is an observed point, where the model is wrong, or a failed one, which the model does not see.
+            # The step is an observed point, where the model is wrong.
             if taylor.allow_long_steps and np.max(np.abs(step.z)) > LONG_STEP:  # it does not depend on the radius
                 taylor = replace(taylor, allow_long_steps=False)
             else:
                 region = replace(region, radius=region.radius / 2)
-        separated = self._is_separated(step.point, radius, regions)
+        separated = self._is_separated(step.point, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
     @property
@@ -277,6 +277,7 @@ class LocalSearch:
             target=np.inf if self.incumbent is None else float(self.z[self.best]),
             min_reduction=min_reduction,
             settings=taylor,
+            failures=self.snapshot.history.observations.failure_boundary,
         )
         if self.snapshot.is_constrained:
             return constrained_step(problem, self.rng, self._n_infeasible)
@@ -298,19 +299,12 @@ class LocalSearch:
         ball = Ellipsoid(self.X[row], radius)
         return LocalResult(None, regions.close(ball), (ClosedRegion(self._trial(row), radius, converged),))
 
-    def _is_separated(self, point: Vector, radius: float, regions: TrustRegionSet) -> bool:
-        """Whether a step keeps its distance from closed regions, failed points and pending points."""
+    def _is_separated(self, point: Vector, regions: TrustRegionSet) -> bool:
+        """Whether a step keeps its distance from closed regions and pending points."""
         pending = self.snapshot.history.pending
         return bool(
-            not self._is_near_failed(point, radius)
-            and are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0]
-            and not regions.covers(point[None, :])[0]
+            are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0] and not regions.covers(point[None, :])[0]
         )
-
-    def _is_near_failed(self, point: Vector, radius: float) -> bool:
-        """Whether a point is close to one whose evaluation failed, for a region of this radius."""
-        distance = max(min(MIN_DISTANCE_FAILED, radius / 8), FAILED_NEIGHBOURHOOD)
-        return not are_separated(point[None, :], self.failed, distance)[0]
 
     def _trial(self, row: int) -> int:
         """Id of the trial of an observation."""

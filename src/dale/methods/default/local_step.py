@@ -7,6 +7,10 @@ The step goes to the minimum of the mean itself in two cases:
 - After an odd number of failures in a row: close to a minimum, an overstated std can mislead log EI repeatedly.
 - If the model is certain of its predicted reduction. If it is also certain of a lower minimum outside the box, as for a
   linear or quadratic function with redundant observations, the step leaves the box (a long step).
+
+If the evaluation there may fail, the step goes to the maximum of log EI + log P(completes) in both cases. At the
+boundary of the set where evaluations fail, this bisects: the middle of the interval in which the boundary is has the
+largest product of reduction and probability.
 """
 
 from __future__ import annotations
@@ -17,11 +21,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.methods.default.local_model import LOG_EI, LocalProblem, negative_log_ei
+from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.mixed_step import LOG_EI_TOLERANCE, best_snapped
 from dale.methods.default.step_box import StepBox
 from dale.methods.default.trust_region import BOUNDARY_STEP
-from dale.models.base import Prediction
 from dale.models.preprocessing import quantize
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import Tolerance
@@ -30,6 +33,8 @@ LONG_REACH = 8.0  # of a long step in a shaped region, in radii; in a ball and o
 MEAN_TOLERANCE = Tolerance(gtol=1e-15, ftol=1e-15)  # gtol relative to the gradient at the center
 MAX_UNCERTAINTY = 0.05  # std plus remainder of a certain step, relative to the predicted reduction
 STEP_RESOLUTION = 2.0**-12  # of the step's length; finer digits would only carry rounding errors
+LOG_SAFE = math.log(0.9)  # a step that completes with less probability may fail
+HALVINGS = 12  # of steps that may fail: a search starts at the best of them
 CERTAIN_RESOLUTION = 2.0**-26  # of a certain step's length
 
 
@@ -46,6 +51,7 @@ class Step:
         lowest: Minimum of the mean in the box, minus the value at the center.
         certain: Whether the model is certain of the predicted reduction.
         model: The model of the objective.
+        may_fail: Whether the evaluation of the best step may fail, so that this one keeps away from there.
         violation_reduction: Predicted reduction of the violation of outcome constraints while no observation is
             feasible; None otherwise.
     """
@@ -58,6 +64,7 @@ class Step:
     lowest: float
     certain: bool
     model: TaylorModel
+    may_fail: bool = False
     violation_reduction: float | None = None
 
 
@@ -74,25 +81,34 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     model, target = problem.objective, float(np.min(problem.y)) - float(problem.y[problem.center])
     box = step_box(problem)
     draws = box.draws(rng)
-    mean, std = model.predict(draws)
+    mean = model.predict(draws).mean
     z, lowest = lowest_mean(model, np.array([np.zeros(len(model.center)), draws[np.argmin(mean)]]), box, problem.atol)
     certain = model.n_points > len(z) and is_certain(model, z, lowest)
     far = _long_step(problem, box, z, lowest) if certain else None
     if far is not None:
         z, lowest = far
-    elif not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0):
-        start = draws[np.argmax(LOG_EI(Prediction(mean, std), target))]
-        z = highest_log_ei(model, np.array([z, start]), box, target)
+    may_fail = problem.log_completes(z[None, :])[0] < LOG_SAFE
+    certain = certain and not may_fail
+    if may_fail or (not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0)):
+        starts = _shortened(z, draws) if may_fail else draws
+        best = starts[np.argsort(-problem.log_acquisition(starts, target), kind="stable")[: 3 if may_fail else 1]]
+        z = box.minimize(problem.negative_log_acquisition(target), np.vstack([z, best]), LOG_EI_TOLERANCE)[0]
     x = _rounded(box, z, CERTAIN_RESOLUTION if certain else STEP_RESOLUTION)
     if not problem.domain.is_continuous:
         x = best_snapped(problem, np.vstack([x, model.frame.to_cube(draws)]), target)
     z = model.frame.to_local(x)
     mean_there, std_there = model.predict(z[None, :])
-    if not problem.domain.is_continuous:  # the minimum of the mean between points of the domain cannot be evaluated
+    if may_fail or not problem.domain.is_continuous:  # the minimum of the mean cannot be evaluated
         lowest = float(mean_there[0])
         certain = certain and is_certain(model, z, lowest)
-    log_ei = LOG_EI(Prediction(mean_there, std_there), target)
-    return Step(x, z, float(log_ei[0]), float(mean_there[0]), float(std_there[0]), lowest, certain, model)
+    log_ei = problem.log_acquisition(z[None, :], target)
+    return Step(x, z, float(log_ei[0]), float(mean_there[0]), float(std_there[0]), lowest, certain, model, may_fail)
+
+
+def _shortened(z: Vector, draws: Matrix) -> Matrix:
+    """The step z (d,) and random ones (m, d), shortened by powers of 2: the best point may be close to the center."""
+    factors = 0.5 ** np.arange(HALVINGS + 1)
+    return np.vstack([factors[:, None] * z, np.resize(factors, len(draws))[:, None] * draws])
 
 
 def _rounded(box: StepBox, z: Vector, resolution: float) -> Vector:
@@ -134,11 +150,6 @@ def lowest_mean(model: TaylorModel, starts: Matrix, box: StepBox, atol: float) -
     steepest = max(float(np.max(np.abs(model.gradient))), np.finfo(float).tiny)
     tolerance = Tolerance(MEAN_TOLERANCE.gtol * steepest, MEAN_TOLERANCE.ftol, atol)
     return box.minimize(model.mean_derivatives, starts, tolerance)
-
-
-def highest_log_ei(model: TaylorModel, starts: Matrix, box: StepBox, target: float) -> Vector:
-    """The maximum of log EI in a box, from the starts (m, d)."""
-    return box.minimize(negative_log_ei(model, target), starts, LOG_EI_TOLERANCE)[0]
 
 
 def is_certain(model: TaylorModel, z: Vector, mean: float) -> bool:

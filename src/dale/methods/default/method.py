@@ -10,8 +10,10 @@
 5. If values are noisy, a global model of signal and noise replaces both sides (``noisy_search.py``).
 
 Each model is conditioned on fantasies at pending points: its own predictions, but no less than the best value so far.
-In the global model, failed points and outliers have the worst of the other values. The local side ignores them, but no
-local step goes near a failed point.
+In the global model, outliers have the worst of the other values. The local side ignores them.
+
+Where evaluations have failed, both sides weigh log EI with the probability that an evaluation completes, from the model
+of ``models/failure_boundary.py``. Failed evaluations have no value, so the models of the objective leave them out.
 
 With outcome constraints, the incumbent is the best feasible observation, or the one with the least violation while none
 is feasible. The global side adds the log probability of feasibility to log EI (``acquisition/feasibility.py``), and
@@ -63,7 +65,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
     capabilities: ClassVar[Capabilities] = Capabilities(input_constraints=True, outcome_constraints=True)
 
     def changed_settings(self) -> Mapping[str, Any]:

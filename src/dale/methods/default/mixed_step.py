@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.methods.default.local_model import LOG_EI, LocalProblem, negative_log_ei
+from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.step_box import StepBox
 from dale.models.ellipsoid import Ellipsoid
 from dale.optim.projected_newton import Tolerance
@@ -89,12 +89,12 @@ def _maximized(problem: LocalProblem, A: Matrix, reach: float, target: float) ->
     """The highest log EI from the best of points A (m, d), over the continuous coordinates; and its value."""
     model = problem.objective
     Z = model.frame.to_local(A)
-    at_starts = LOG_EI(model.predict(Z), target)
+    at_starts = problem.log_acquisition(Z, target)
     starts = Z[np.argsort(-at_starts, kind="stable")[:N_STARTS]]
     free = problem.domain.free(model.center)
     if not free.any():
         return starts[0], float(np.max(at_starts))
     z, loss = StepBox(model.frame, problem.movable, reach).minimize(
-        negative_log_ei(model, target), starts, LOG_EI_TOLERANCE, held=~free
+        problem.negative_log_acquisition(target), starts, LOG_EI_TOLERANCE, held=~free
     )
     return z, -loss

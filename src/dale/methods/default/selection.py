@@ -5,7 +5,8 @@ The global EI is a maximum over the whole cube, and therefore overstated. So a l
 - A step from the incumbent is taken if the local model is certain of it, or if its EI is at least
   ``min_ei_ratio_incumbent`` of the global EI. Otherwise the two sides take turns: one proposal in ``local_turns`` is
   global, and the global side waits one local step longer for each of its last proposals that did not improve on the
-  best value, up to ``max_wait``. Its predictions are then wrong, as where values span decades.
+  best value, up to ``max_wait``. Its predictions are then wrong, as where values span decades. A step whose evaluation
+  may fail takes every other turn: the boundary of a failing set is bisected slowly.
 - If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
   ``min_ei_ratio_other`` of the global EI.
 - In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
@@ -63,7 +64,7 @@ def _is_taken(
     if step.log_ei >= log_ei + math.log(s.min_ei_ratio_incumbent):
         return True
     max_wait = n_parameters if s.max_wait is None else s.max_wait
-    turns = s.local_turns + min(n_fruitless(history), max_wait)
+    turns = 2 if step.may_fail else s.local_turns + min(n_fruitless(history), max_wait)
     last = islice((t for t in reversed(history.trials) if not t.retry), turns - 1)
     return any(t.reason.source is not Source.LOCAL for t in last)
 

@@ -1,0 +1,167 @@
+"""A model of where evaluations fail: the signed distance to the boundary of the failing set, as a Gaussian process.
+
+Let g(x) be the distance of x to the boundary of the set of points whose evaluation fails, negative outside this set.
+The slope of a signed distance is 1. For a kernel exp(-|x - x'|^2 / 2 l^2) of variance s2 the mean squared slope is
+d s2 / l^2, so s2 = l^2 / d. A completed evaluation says that g(x) <= 0, a failed one that g(x) > 0.
+
+With r the distance of x to the nearest evaluation with the other outcome, which is on the other side of the boundary,
+g(x) is in [-r, 0] or in [0, r]. The uniform distribution on this interval has
+
+    mean -r/2 or r/2,    variance r^2 / 12,
+
+and to such observations the length-scale l, which says how curved the boundary is, and the constant prior mean are
+fitted. Then expectation propagation replaces them by observations with means m_i and variances v_i that lead to the
+moments of the truncated distribution of each g(x_i), given all others (Rasmussen & Williams, sec. 3.6, with a step as
+the likelihood). Two close evaluations with different outcomes thus locate the boundary between them, so that it can be
+bisected, and a failure that was expected says little.
+
+Failures may also be random. Then no boundary explains them, and the outcomes are more probable under a constant rate of
+failure, for which all rates are equally probable before: with f of n evaluations failed,
+
+    p(outcomes | random) = f! (n - f)! / (n + 1)!,    P(completes | random) = (n - f + 1) / (n + 2).
+
+With w the probability that there is a boundary, from p(outcomes | random) and the evidence of the Gaussian process, an
+evaluation completes with the probability w P(g(x) <= 0) + (1 - w) P(completes | random).
+
+Shapes: X (n, d).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.spatial import cKDTree
+from scipy.special import betaln, expit, log_ndtr
+
+from dale._arrays import Matrix, Vector
+from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.likelihood import log_marginal_likelihood
+
+LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.08, 2.5, 8))  # in units of sqrt(d)
+MAX_POINTS = 120  # in the model: those closest to an evaluation with the other outcome
+MIN_DISTANCE = 1e-9  # of two points, in sides of the cube
+MAX_PRECISION = 1e10  # of an observation, relative to that of the prior: the resolution of the correlation matrix
+MIN_PRECISION = 1e-12  # likewise
+N_SWEEPS, DAMPING, TOLERANCE = 40, 0.7, 1e-3  # of expectation propagation; tolerance of the precisions
+LOG_PRIOR_ODDS = 3.0  # of a boundary against random failures
+LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class FailureBoundary:
+    """Where evaluations fail.
+
+    Attributes:
+        distance: Model of the signed distance g, at most 0 where evaluations complete.
+        weight: w, the probability that failures have a boundary.
+        rate: Probability that an evaluation completes if failures are random.
+
+    Examples:
+        >>> X = np.linspace(0, 1, 9)[:, None]
+        >>> boundary = FailureBoundary.fit(X, X[:, 0] > 0.6)
+        >>> boundary.distance.predict(np.array([[0.2], [0.56], [0.9]])).mean < 0
+        array([ True,  True, False])
+        >>> boundary.weight > 0.9
+        True
+    """
+
+    distance: GaussianProcess
+    weight: float
+    rate: float
+
+    @classmethod
+    def fit(cls, X: Matrix, failed: np.ndarray) -> FailureBoundary | None:
+        """The model of evaluated points X, of which some (n,) failed; None unless some failed and others completed."""
+        n, n_failed = len(X), int(np.sum(failed))
+        if n_failed in (0, n):
+            return None
+        r = np.empty(n)
+        r[failed] = cKDTree(X[~failed]).query(X[failed])[0]
+        r[~failed] = cKDTree(X[failed]).query(X[~failed])[0]
+        nearest = np.sort(np.argsort(r, kind="stable")[:MAX_POINTS])
+        X, r, sign = X[nearest], np.maximum(r[nearest], MIN_DISTANCE), np.where(failed[nearest], 1.0, -1.0)
+        values, variances = sign * r / 2, r * r / 12
+        models = (_fit(l * math.sqrt(X.shape[1]), X, values, variances) for l in LENGTH_SCALES)
+        best = max(models, key=log_marginal_likelihood)
+        c, s2 = best.prior
+        values, variances, log_evidence = propagate(s2 * best.kernel(X, X), c, sign, values, variances)
+        used = int(np.sum(sign > 0))
+        log_random = float(betaln(used + 1, len(X) - used + 1))
+        return cls(
+            distance=GaussianProcess.fit(best.kernel, X, values, best.prior, variances / s2),
+            weight=float(expit(LOG_PRIOR_ODDS + log_evidence - log_random)),
+            rate=(n - n_failed + 1) / (n + 2),
+        )
+
+
+def _fit(length_scale: float, X: Matrix, values: Vector, variances: Vector) -> GaussianProcess:
+    """The signed distance at one length-scale, with its most probable prior mean."""
+    s2 = length_scale**2 / X.shape[1]
+    model = GaussianProcess.fit(SquaredExponential(length_scale), X, values, Prior(0.0, s2), variances / s2)
+    weights = model.factor.solve(np.ones(len(values)))
+    return model.with_prior(Prior(float(weights @ values / weights.sum()), s2))
+
+
+def propagate(K: Matrix, c: float, sign: Vector, values: Vector, variances: Vector) -> tuple[Vector, Vector, float]:
+    """Observations that approximate the signs of a Gaussian process, and the log probability of these signs.
+
+    Args:
+        K: Prior covariances, (n, n).
+        c: Prior mean.
+        sign: 1 where g > 0, -1 where g <= 0, (n,).
+        values: Initial means of the observations, (n,).
+        variances: Their initial variances, (n,).
+
+    Returns:
+        Means (n,), variances (n,) and the log probability.
+    """
+    highest = MAX_PRECISION / np.diag(K)
+    tau, nu = _bounded(1 / variances, values / variances, highest)  # natural parameters
+    log_evidence = -math.inf
+    for _ in range(N_SWEEPS):
+        root = np.sqrt(tau)
+        try:
+            L = cholesky(np.eye(len(K)) + root[:, None] * K * root, lower=True, check_finite=False)
+        except LinAlgError:  # rounding errors: the last observations are good enough
+            break
+        S = K - K @ (root[:, None] * cho_solve((L, True), root[:, None] * K, check_finite=False))
+        v = np.maximum(np.diag(S), np.diag(K) / (2 * MAX_PRECISION))
+        m = c + S @ (nu - tau * c)
+        # The distribution of g(x_i) given all others, truncated at 0.
+        cavity = np.maximum(1 / v - tau, MIN_PRECISION / np.diag(K))
+        mean, std = (m / v - nu) / cavity, 1 / np.sqrt(cavity)
+        u = sign * mean / std
+        ratio = np.exp(-0.5 * u * u - LOG_SQRT_2PI - log_ndtr(u))
+        shrunk = np.maximum(1 - ratio * (u + ratio), 1 / MAX_PRECISION)  # of the variance by the truncation
+        new_tau = np.maximum(cavity * (1 / shrunk - 1), MIN_PRECISION / np.diag(K))
+        new_nu = cavity * (mean + sign * std * ratio) / shrunk - cavity * mean
+        log_evidence = _log_evidence(L, c, tau, nu, mean, std, float(np.sum(log_ndtr(u))))
+        change = float(np.max(np.abs(new_tau - tau) / (tau + new_tau)))
+        tau, nu = _bounded(tau + DAMPING * (new_tau - tau), nu + DAMPING * (new_nu - nu), highest)
+        if change < TOLERANCE:
+            break
+    return nu / tau, 1 / tau, log_evidence
+
+
+def _log_evidence(L: Matrix, c: float, tau: Vector, nu: Vector, mean: Vector, std: Vector, log_signs: float) -> float:
+    """Eq. 3.65 of Rasmussen & Williams, with a prior mean, for means and stds (n,) of g(x_i) given all others."""
+    root, off = np.sqrt(tau), nu / tau - c
+    misfit = root * off
+    quadratic = float(misfit @ cho_solve((L, True), misfit, check_finite=False))
+    total = std**2 + 1 / tau
+    return float(
+        log_signs
+        + 0.5 * np.sum(np.log1p(tau * std**2) + (mean - nu / tau) ** 2 / total)
+        - np.sum(np.log(np.diag(L)))
+        - 0.5 * quadratic
+    )
+
+
+def _bounded(tau: Vector, nu: Vector, highest: Vector) -> tuple[Vector, Vector]:
+    """Natural parameters (n,) with precisions up to a limit (n,) and the same means."""
+    factor = np.minimum(highest / tau, 1.0)
+    return tau * factor, nu * factor
