@@ -120,7 +120,7 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars: dict[str, list[str]] = {"quickstart": [], "changelog": []}
+html_sidebars: dict[str, list[str]] = {"quickstart": [], "changelog": [], "repository/**": []}
 
 
 def keep_colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

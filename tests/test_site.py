@@ -116,7 +116,8 @@ def built(directory):
     shutil.copytree(ROOT, directory, ignore=shutil.ignore_patterns(".*", *MADE), dirs_exist_ok=True)
     site = directory / "docs" / "_build" / "html"
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", directory / "docs", site]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(directory / "src")}  # lines of the copy, not of an edited original
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 0, result.stderr
     return site
 
