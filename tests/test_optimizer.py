@@ -189,7 +189,8 @@ def test_a_failed_minimum_of_a_region_is_not_proposed_again():
     for seed in range(3):
         result = dale.minimize(fragile, [(0, 1)] * 2, budget=25, seed=seed)
         failed = [t for t in result.history if t.state is TrialState.FAILED]
-        assert 1 <= len(failed) <= 3
+        assert 1 <= len(failed) <= 5
+        assert result.fun < 1.5e-6  # at the edge of the failing disk: 1e-6
         distances = [np.linalg.norm(a.unit_x - b.unit_x) for a in failed for b in result.history if a is not b]
         assert min(distances) > 1e-6
 

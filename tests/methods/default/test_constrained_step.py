@@ -7,8 +7,7 @@ import pytest
 
 import dale
 from dale.methods.default.constrained_step import constrained_step
-from dale.methods.default.local_model import LocalProblem
-from dale.methods.default.local_step import LOG_EI
+from dale.methods.default.local_model import LOG_EI, LocalProblem
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.trust_region import TrustRegion
 from dale.space.constraints import as_constraints

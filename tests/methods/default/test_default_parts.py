@@ -137,7 +137,7 @@ class TestRobustness:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_half_of_the_cube_fails(self, seed):
-        """The minimum is in that half."""
+        """The minimum is in that half: the best point is at its edge. There, about half of the evaluations fail."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=seed)
         for _ in range(40):
             trial = optimizer.ask()
@@ -146,7 +146,8 @@ class TestRobustness:
             else:
                 optimizer.tell(trial, float(np.sum((trial.x - [0.3, 0.6]) ** 2)))
         assert all_different(optimizer)
-        assert sum(t.state is TrialState.FAILED for t in optimizer.history) < 20
+        assert optimizer.best.value < 0.04 + 1e-3
+        assert sum(t.state is TrialState.FAILED for t in optimizer.history) < 30
 
     @pytest.mark.parametrize("n_failed", [1, 2, 3, 9])
     def test_all_evaluations_fail(self, n_failed):
@@ -288,9 +289,11 @@ class TestSkewedValues:
 
 
 class TestSelection:
-    def is_taken(self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2, values=None):
+    def is_taken(
+        self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2, values=None, may_fail=False
+    ):
         """After trials of these sources; each one is better than all before unless its value is given."""
-        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain))
+        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail))
         history = self.history(sources, -np.arange(len(sources)) if values is None else values)
         early = n < MIN_EVALUATIONS * 2
         return _is_taken(candidate, global_log_ei, history, SELECTION, n_parameters=3, early=early)
@@ -314,6 +317,12 @@ class TestSelection:
         for _ in range(4 * LOCAL_TURNS):
             history.append(Source.LOCAL if self.is_taken(-99.0, history) else Source.GLOBAL)
         assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
+
+    def test_a_step_that_may_fail_takes_every_other_turn(self):
+        history = [Source.GLOBAL]
+        for _ in range(6):
+            history.append(Source.LOCAL if self.is_taken(-99.0, history, may_fail=True) else Source.GLOBAL)
+        assert history[1:] == [Source.LOCAL, Source.GLOBAL] * 3
 
     def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):
         """Up to the number of parameters, until one improves on the best value; from the first local step on."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dale
-from dale.methods.default.local_model import LocalProblem
-from dale.methods.default.local_step import LOG_EI, best_step
+from dale.methods.default.local_model import LOG_EI, LocalProblem
+from dale.methods.default.local_step import best_step
 from dale.methods.default.mixed_step import neighbours, snap
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape

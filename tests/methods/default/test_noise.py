@@ -9,7 +9,6 @@ import dale
 from dale.acquisition.noisy import std_reduction, with_std_reduction
 from dale.errors import SpaceExhausted
 from dale.history.reason import Source
-from dale.history.trial import TrialState
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale_bench.functions import get
@@ -257,10 +256,9 @@ class TestRuns:
                 raise RuntimeError("the solver diverged")
             return (x[0] - 0.6) ** 2 + (x[1] - 0.5) ** 2
 
-        result = dale.minimize(noisy(fun, 0.05, 0), [(0, 1)] * 2, budget=40, seed=0, noise=0.05)
-        failed = [t for t in result.history if t.state is TrialState.FAILED]
-        assert 0 < len(failed) < 15
-        assert fun(result.x) < 0.02
+        runs = [dale.minimize(noisy(fun, 0.05, s), [(0, 1)] * 2, budget=40, seed=s, noise=0.05) for s in range(5)]
+        assert all(0 < run.n_failed < 15 for run in runs)
+        assert np.median([fun(run.x) for run in runs]) < 0.05
 
     def test_mixed_spaces(self):
         space = {"x": (0.0, 1.0), "n": dale.Int(0, 10), "c": dale.Choice(["u", "v", "w"])}

@@ -159,11 +159,11 @@ class TestTies:
         [region] = TrustRegionSet.replay([trial(0, MIDDLE, -10.0), trial(1, [0.5, 0.52], -10.0, local=local)]).open
         assert (region.radius, region.failures) == (radius, 1)
 
-    def test_a_failed_evaluation_is_no_tie(self):
+    def test_a_failed_evaluation_is_neither_a_tie_nor_a_failure(self):
         [region] = TrustRegionSet.replay(
             [trial(0, MIDDLE, 10.0), trial(1, [0.6, 0.5], failed=True, local=step(0.9 * SHORT_STEP))]
         ).open
-        assert region.radius == 0.05
+        assert (region.radius, region.failures) == (0.1, 0)
 
 
 class TestCalibration:

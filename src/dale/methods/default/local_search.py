@@ -41,7 +41,7 @@ from dale.models.transforms import Standardize
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
-BISECTING = 1e8  # the same factor for a step that bisects the boundary of a failing set, by half at each evaluation
+BISECTING = 1e9  # the same factor for a step that bisects the boundary of a failing set, by half at each evaluation
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 STEEP_RESOLUTION = float(np.finfo(float).eps), 1e-14  # the same distance, and the minimum radius, at steep minima
 
