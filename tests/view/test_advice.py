@@ -109,3 +109,8 @@ def test_a_run_without_a_value():
     run = dale.minimize(lambda x: float("nan"), [(0, 1)], budget=3, seed=0)
     assert [type(item) for item in advice(run)] == [Failures]
     assert "advice" not in str(run)
+
+
+def test_without_a_feasible_trial_no_constraint_is_said_to_be_inactive():
+    assert str(ConstraintActivity(3, 3, (), (0,))) == "3 of 3 trials violate a constraint."
+    assert "none is active" in str(ConstraintActivity(2, 3, (), ()))

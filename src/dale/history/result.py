@@ -114,7 +114,7 @@ class Result(Viewable, OptimizeResult):
         return self["local_minima"]
 
     def __dir__(self) -> list[str]:
-        return sorted({*self, "local_minima", "plot"})  # completion offers it before it is computed
+        return sorted({*self, "local_minima", "plot", "report"})  # completion offers it before it is computed
 
     def __reduce__(self) -> tuple[Any, ...]:
         if "_snapshot" in self.__dict__:

@@ -185,6 +185,8 @@ class ConstraintActivity:
             which = ", ".join(map(str, self.active))
             verb = "is" if len(self.active) == 1 else "are"
             return f"{text}; constraint{'s' if len(self.active) > 1 else ''} {which} {verb} active at the best point."
+        if self.n_infeasible == self.n:
+            return f"{text}."
         return f"{text}; none is active at the best point."
 
 
