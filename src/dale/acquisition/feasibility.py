@@ -95,7 +95,7 @@ class Feasibility:
         for model in self.models:
             total = total + log_probability_below(model.predict(A))
         if self.failures is not None:
-            log_outside = log_probability_below(self.failures.distance.predict(A))
+            log_outside = log_probability_below(self.failures.distance.predict(A)) + self.failures.log_cells(A)
             total = total + _mixed(self.failures, log_outside)
         return total
 
@@ -104,6 +104,7 @@ class Feasibility:
         terms = [_negative_log_below(model, A) for model in self.models]
         if self.failures is not None:
             value, gradient, hessian = _negative_log_below(self.failures.distance, A)
+            value = value - self.failures.log_cells(A)
             log_p = _mixed(self.failures, -value)
             share = np.exp(_log(self.failures.weight) - value - log_p)[:, None]
             outer = gradient[:, :, None] * gradient[:, None, :]

@@ -11,6 +11,7 @@ from dale._computing import computing
 from dale.history.history import History
 from dale.history.minima import LocalMinimum, find_minima
 from dale.history.trial import Trial
+from dale.models.failure_boundary import FailureBoundary
 from dale.space.domain import Domain
 
 T = TypeVar("T")
@@ -82,6 +83,14 @@ class Snapshot:
     def is_noisy(self) -> bool:
         """Whether the values are so noisy that replicates are worth evaluating."""
         return self.history.observations.noise.modelled
+
+    @cached_property
+    def failures(self) -> FailureBoundary | None:
+        """Where evaluations fail; None if none has failed."""
+        observations = self.history.observations
+        boundary = observations.failure_boundary
+        discrete = ~self.domain.continuous
+        return None if boundary is None else boundary.with_cells(observations.X, observations.failed, discrete)
 
     @property
     def is_constrained(self) -> bool:

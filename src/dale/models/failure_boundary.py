@@ -23,13 +23,19 @@ failure, for which all rates are equally probable before: with f of n evaluation
 With w the probability that there is a boundary, from p(outcomes | random) and the evidence of the Gaussian process, an
 evaluation completes with the probability w P(g(x) <= 0) + (1 - w) P(completes | random).
 
+A boundary between the values of a discrete parameter cannot be bisected. A cell, the points with equal discrete
+coordinates, may fail as a whole. A cell that does not fails with a probability of about 1/8, so that k failures without
+a completed evaluation there divide P(g(x) <= 0) by 8^k.
+
 Shapes: X (n, d).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
@@ -48,6 +54,8 @@ MAX_PRECISION = 1e10  # of an observation, relative to that of the prior: the re
 MIN_PRECISION = 1e-12  # likewise
 N_SWEEPS, DAMPING, TOLERANCE = 40, 0.7, 1e-3  # of expectation propagation; tolerance of the precisions
 LOG_PRIOR_ODDS = 3.0  # of a boundary against random failures
+LOG_CELL = math.log(8)  # by which a failure in a cell without completed evaluations lowers log P there
+CELL_DIGITS = 9  # of the coordinates of a cell
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -59,6 +67,8 @@ class FailureBoundary:
         distance: Model of the signed distance g, at most 0 where evaluations complete.
         weight: w, the probability that failures have a boundary.
         rate: Probability that an evaluation completes if failures are random.
+        discrete: Which coordinates are discrete, (d,); None if none is.
+        failed_cells: Number of failures in each cell in which no evaluation has completed, by its coordinates.
 
     Examples:
         >>> X = np.linspace(0, 1, 9)[:, None]
@@ -72,6 +82,8 @@ class FailureBoundary:
     distance: GaussianProcess
     weight: float
     rate: float
+    discrete: np.ndarray | None = None
+    failed_cells: Mapping[bytes, int] = field(default_factory=dict)
 
     @classmethod
     def fit(cls, X: Matrix, failed: np.ndarray) -> FailureBoundary | None:
@@ -96,6 +108,31 @@ class FailureBoundary:
             weight=float(expit(LOG_PRIOR_ODDS + log_evidence - log_random)),
             rate=(n - n_failed + 1) / (n + 2),
         )
+
+    @property
+    def log_highest(self) -> float:
+        """Logarithm of the highest probability that an evaluation completes, anywhere."""
+        return math.log(self.weight + (1 - self.weight) * self.rate)
+
+    def with_cells(self, X: Matrix, failed: np.ndarray, discrete: np.ndarray) -> FailureBoundary:
+        """The model with the failures in each cell counted, for evaluated points X of which some (n,) failed."""
+        if not discrete.any():
+            return self
+        keys = _cells(X, discrete)
+        complete = {key for key, is_failed in zip(keys, failed, strict=True) if not is_failed}
+        counts = Counter(key for key in keys if key not in complete)
+        return replace(self, discrete=discrete, failed_cells=counts)
+
+    def log_cells(self, A: Matrix) -> Vector:
+        """Minus the logarithms by which the cells of points (m, d) divide P(g(x) <= 0), (m,)."""
+        if self.discrete is None or not self.failed_cells:
+            return np.zeros(len(A))
+        return -LOG_CELL * np.array([float(self.failed_cells.get(key, 0)) for key in _cells(A, self.discrete)])
+
+
+def _cells(A: Matrix, discrete: np.ndarray) -> list[bytes]:
+    """The cells of points (m, d), the same for coordinates that differ by rounding errors."""
+    return [row.tobytes() for row in np.round(A[:, discrete], CELL_DIGITS) + 0.0]
 
 
 def _fit(length_scale: float, X: Matrix, values: Vector, variances: Vector) -> GaussianProcess:

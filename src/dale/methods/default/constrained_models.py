@@ -23,7 +23,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.expected_improvement import log_h_at
-from dale.acquisition.feasibility import log_probability_below
+from dale.acquisition.feasibility import Feasibility, log_probability_below
 from dale.methods.default.local_model import LOG_EI
 from dale.methods.default.local_step import MAX_UNCERTAINTY
 from dale.methods.default.step_box import FACE_TOLERANCE, StepBox
@@ -46,6 +46,7 @@ class ConstrainedModels:
         box: Where a step may end.
         allowed_set: Input constraints; None for none.
         kappa: Number of stds by which a predicted constraint value stays below 0.
+        completes: The probability that an evaluation completes; None if none has failed.
         reserve: Fraction of a constraint's value at the center by which its predicted value stays below 0, too.
     """
 
@@ -56,6 +57,7 @@ class ConstrainedModels:
     allowed_set: AllowedSet | None
     kappa: float
     reserve: float = 0.0
+    completes: Feasibility | None = None
     _last: list[tuple[bytes, tuple[Vector, Vector, Matrix, Matrix]]] = field(default_factory=list)
 
     def _map(self, model: TaylorModel) -> Matrix | None:
@@ -103,7 +105,7 @@ class ConstrainedModels:
         return float(mean[0]), gradient[0]
 
     def negative_log_ei(self, target: float) -> Callable[[Vector], tuple[float, Vector]]:
-        """-log EI as a function of z (d,), with its gradient."""
+        """-(log EI + log P(completes)) as a function of z (d,), with its gradient."""
 
         def negative(z: Vector) -> tuple[float, Vector]:
             mean, std, mean_gradient, std_gradient = self.predictions(z)
@@ -112,7 +114,13 @@ class ConstrainedModels:
             if not abs(u) < 1e100:
                 return np.inf, np.zeros_like(z)
             log_h, p = log_h_at(u)
-            return -(np.log(s) + log_h), (p * mean_gradient[0] - (1 - u * p) * std_gradient[0]) / s
+            value, gradient = -(np.log(s) + log_h), (p * mean_gradient[0] - (1 - u * p) * std_gradient[0]) / s
+            if self.completes is None:
+                return value, gradient
+            frame = self.box.frame
+            fails, by_x, _ = self.completes.negative_log_feasibility(frame.to_cube(z[None, :]))
+            by_z = frame.radius * (by_x[0] if frame.shape is None else by_x[0] @ frame.shape)
+            return value + float(fails[0]), gradient + by_z
 
         return negative
 
@@ -176,6 +184,8 @@ class ConstrainedModels:
     def log_acquisition(self, Z: Matrix, target: float) -> Vector:
         """Log EI + log P(feasible) at points (m, d), (m,); the latter alone while nothing feasible is known."""
         log_feasible = self.log_feasible(Z)
+        if self.completes is not None:
+            log_feasible = log_feasible + self.completes.log_probability(self.box.frame.to_cube(Z))
         return log_feasible if target == np.inf else log_feasible + LOG_EI(self.objective.predict(Z), target)
 
     def certain(self, z: Vector) -> bool:

@@ -35,7 +35,7 @@ from scipy.optimize import nnls
 from dale._arrays import Matrix, Vector
 from dale.methods.default.constrained_models import ConstrainedModels
 from dale.methods.default.local_model import LocalProblem
-from dale.methods.default.local_step import Step, is_certain, long_box, lowest_mean, step_box
+from dale.methods.default.local_step import Step, is_certain, long_box, lowest_mean, shortened, step_box
 from dale.methods.default.mixed_step import NEIGHBOUR_WEIGHT, neighbours, snap
 from dale.methods.default.step_box import StepBox
 from dale.optim.slsqp import ConstraintFunctions, least_violation, minimize_slsqp, restore_feasibility
@@ -66,6 +66,7 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
         allowed_set=domain.allowed_set,
         kappa=KAPPA * (1 + problem.region.failures),
         reserve=_reserve(n_infeasible),
+        completes=None if problem.failures is None else problem.completes,
     )
     draws = box.draws(rng)
     draws = draws[domain.allowed(np.clip(frame.to_cube(draws), 0.0, 1.0))]
@@ -73,7 +74,7 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
     smooth = models if domain.is_continuous else replace(models, allowed_set=None)
     search = _Search(smooth, box, draws, problem.atol)
     target = problem.target - float(problem.y[problem.center])
-    certain = False
+    certain = may_fail = False
     if problem.target == np.inf:
         z = search.least_violation()
         lowest = -_violation_reduction(models, z)
@@ -89,7 +90,11 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
             far = far if far[1] < lowest and is_certain(model, *far) and models.certain(far[0]) else None
         if far is not None:
             z, lowest = far
-        elif not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0):
+        may_fail = problem.may_fail(z)
+        certain = certain and not may_fail
+        if may_fail:
+            z = replace(search, draws=shortened(z, draws)).highest_log_ei(z, target)
+        elif far is None and not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0):
             z = search.highest_log_ei(z, target)
     x = box.point(z)
     if not domain.is_continuous:
@@ -98,7 +103,9 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
     mean, std = (float(part[0]) for part in model.predict(z[None, :]))
     log_acquisition = float(models.log_acquisition(z[None, :], target)[0])
     reduction = _violation_reduction(models, z) if problem.target == np.inf else None
-    return Step(x, z, log_acquisition, mean, std, lowest, certain, model, violation_reduction=reduction)
+    if may_fail:  # the minimum of the mean cannot be evaluated
+        lowest = mean
+    return Step(x, z, log_acquisition, mean, std, lowest, certain, model, may_fail, reduction)
 
 
 def _reserve(n_infeasible: int) -> float:

@@ -117,7 +117,7 @@ class GlobalSearch:
     @cached_property
     def feasibility(self) -> Feasibility | None:
         """Models of the outcome constraints and of failures; None if there are none."""
-        failures = self.snapshot.history.observations.failure_boundary
+        failures = self.snapshot.failures
         if self.observations.constraints.shape[1] == 0:
             return None if failures is None else Feasibility((), failures)
         has_value = self.observations.has_value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import FunctionValues
 from dale.space.domain import Domain
 
+LOG_SAFE = math.log(0.9)  # an evaluation that completes with less of the highest probability may fail
 LOG_EI = LogExpectedImprovement()
 FAR_MARGIN = 1.0  # log density that distant observations have to gain for each of the nearest
 REDUCTION_RTOL = 1e-3  # accuracy of predicted reductions, relative to the minimum reduction
@@ -45,6 +47,7 @@ class LocalProblem:
         min_reduction: Smaller reductions count as none.
         settings: Settings of the Taylor models.
         failures: Where evaluations fail; None if none has failed.
+        failed: Points whose evaluation failed, (q, d); None for none.
     """
 
     X: Matrix
@@ -58,6 +61,7 @@ class LocalProblem:
     min_reduction: float
     settings: TaylorSettings
     failures: FailureBoundary | None = None
+    failed: Matrix | None = None
 
     @property
     def atol(self) -> float:
@@ -66,8 +70,8 @@ class LocalProblem:
 
     @property
     def seen(self) -> Matrix:
-        """Points observed or pending, (n + m, d)."""
-        return np.vstack([self.X, self.pending])
+        """Points observed, failed or pending, (n + q + m, d)."""
+        return np.vstack([self.X, self.pending] if self.failed is None else [self.X, self.failed, self.pending])
 
     @cached_property
     def movable(self) -> np.ndarray:
@@ -187,7 +191,13 @@ class LocalProblem:
 
     def log_completes(self, Z: Matrix) -> Vector:
         """Logarithm of the probability that evaluations at points (m, d) in local coordinates complete, (m,)."""
-        return np.zeros(len(Z)) if self.failures is None else self._completes.log_probability(self.frame.to_cube(Z))
+        return np.zeros(len(Z)) if self.failures is None else self.completes.log_probability(self.frame.to_cube(Z))
+
+    def may_fail(self, z: Vector) -> bool:
+        """Whether the evaluation at z (d,) is less likely to complete than elsewhere."""
+        if self.failures is None:
+            return False
+        return bool(self.log_completes(z[None, :])[0] - self.failures.log_highest < LOG_SAFE)
 
     def log_acquisition(self, Z: Matrix, target: float) -> Vector:
         """Log EI + log P(completes) at points (m, d) in local coordinates, (m,)."""
@@ -203,12 +213,12 @@ class LocalProblem:
 
         def fun(Z: Matrix) -> FunctionValues:
             ei = negative_acquisition(LOG_EI, model.derivatives(Z), target)
-            value, gradient, hessian = self._completes.negative_log_feasibility(frame.to_cube(Z))
+            value, gradient, hessian = self.completes.negative_log_feasibility(frame.to_cube(Z))
             return FunctionValues(ei.value + value, ei.gradient + gradient @ T, ei.hessian + T.T @ hessian @ T)
 
         return fun
 
     @property
-    def _completes(self) -> Feasibility:
+    def completes(self) -> Feasibility:
         """The probability that an evaluation completes."""
         return Feasibility((), self.failures)

@@ -235,7 +235,7 @@ class LocalSearch:
                 converged = is_proved and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
             is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance
-            if is_new and are_separated(step.point[None, :], self.failed, min_distance)[0]:
+            if is_new and are_separated(step.point[None, :], self.failed, SAME_POINT)[0]:
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
                 return LocalResult(None, regions)  # the step leads into a closed region
@@ -277,7 +277,8 @@ class LocalSearch:
             target=np.inf if self.incumbent is None else float(self.z[self.best]),
             min_reduction=min_reduction,
             settings=taylor,
-            failures=self.snapshot.history.observations.failure_boundary,
+            failures=self.snapshot.failures,
+            failed=self.failed,
         )
         if self.snapshot.is_constrained:
             return constrained_step(problem, self.rng, self._n_infeasible)

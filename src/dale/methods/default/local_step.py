@@ -33,7 +33,6 @@ LONG_REACH = 8.0  # of a long step in a shaped region, in radii; in a ball and o
 MEAN_TOLERANCE = Tolerance(gtol=1e-15, ftol=1e-15)  # gtol relative to the gradient at the center
 MAX_UNCERTAINTY = 0.05  # std plus remainder of a certain step, relative to the predicted reduction
 STEP_RESOLUTION = 2.0**-12  # of the step's length; finer digits would only carry rounding errors
-LOG_SAFE = math.log(0.9)  # a step that completes with less probability may fail
 HALVINGS = 12  # of steps that may fail: a search starts at the best of them
 CERTAIN_RESOLUTION = 2.0**-26  # of a certain step's length
 
@@ -87,10 +86,10 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     far = _long_step(problem, box, z, lowest) if certain else None
     if far is not None:
         z, lowest = far
-    may_fail = problem.log_completes(z[None, :])[0] < LOG_SAFE
+    may_fail = problem.may_fail(z)
     certain = certain and not may_fail
     if may_fail or (not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0)):
-        starts = _shortened(z, draws) if may_fail else draws
+        starts = shortened(z, draws) if may_fail else draws
         best = starts[np.argsort(-problem.log_acquisition(starts, target), kind="stable")[: 3 if may_fail else 1]]
         z = box.minimize(problem.negative_log_acquisition(target), np.vstack([z, best]), LOG_EI_TOLERANCE)[0]
     x = _rounded(box, z, CERTAIN_RESOLUTION if certain else STEP_RESOLUTION)
@@ -105,7 +104,7 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     return Step(x, z, float(log_ei[0]), float(mean_there[0]), float(std_there[0]), lowest, certain, model, may_fail)
 
 
-def _shortened(z: Vector, draws: Matrix) -> Matrix:
+def shortened(z: Vector, draws: Matrix) -> Matrix:
     """The step z (d,) and random ones (m, d), shortened by powers of 2: the best point may be close to the center."""
     factors = 0.5 ** np.arange(HALVINGS + 1)
     return np.vstack([factors[:, None] * z, np.resize(factors, len(draws))[:, None] * draws])

@@ -19,7 +19,7 @@ from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import NoisyGP
-from dale.models.preprocessing import are_separated
+from dale.models.preprocessing import MIN_DISTANCE, are_separated
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,8 @@ class NoisySearch(GlobalSearch):
         return float(np.min(self.model.means) if self.incumbent is None else self.model.mean_of(self.incumbent))
 
     def posterior(self, length_scale: float | None = None) -> GaussianProcess:
-        """The model, conditioned on the worst value at points whose evaluation failed."""
-        failed = self.observations.X[~self.observations.has_value][-self.settings.max_observations :]
-        return self._with(self.model.posterior, failed, np.full(len(failed), np.max(self.model.v)))
+        """The model; where evaluations fail, log P(completes) keeps proposals away."""
+        return self.model.posterior
 
     def with_pending(self, posterior: GaussianProcess) -> GaussianProcess:
         """The model conditioned on fantasies at pending points: its own predictions."""
@@ -90,7 +89,8 @@ class NoisySearch(GlobalSearch):
         return with_std_reduction(posterior.derivatives(A), self.model.noise_std)
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) may be proposed: allowed and not pending, (m,)."""
+        """Which points (m, d) may be proposed: allowed, neither failed nor pending, (m,)."""
         new = are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
+        new &= are_separated(A, self.observations.X[self.observations.failed], MIN_DISTANCE)
         new[new] = self.domain.allowed(A[new])
         return new

@@ -12,7 +12,8 @@ trusted, and a shape (``shape.py``). The ratio r = actual reduction / predicted 
 Steps that were proposed while m others of the same region were pending used the same information, so each of them
 counts as 1 / (m + 1) of a failure.
 
-A failed evaluation says nothing about the model of the objective, and changes nothing. With outcome constraints, a step
+A failed evaluation says nothing about the model of the objective, and changes nothing, unless no
+feasible point is known, where steps do not weigh the probability of failure. With outcome constraints, a step
 from a feasible center to an infeasible point is a failure. While no observation is feasible, the reductions are those
 of the violation.
 
@@ -167,11 +168,17 @@ class TrustRegionSet:
         return covered
 
     def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, s: TrustRegionSettings) -> TrustRegionSet:
-        """The regions after the step of a trial; those without a value do not count."""
+        """The regions after the step of a trial.
+
+        Those without a value do not count, except that failures shrink a region that seeks feasible points.
+        """
         before = self.at(center.unit_x, s.initial_radius)
         shape = None if step.shape is None else np.array(step.shape)
         region = replace(before, radius=step.radius, shape=shape)
-        if trial.state is TrialState.COMPLETE:
+        counts = trial.state is TrialState.COMPLETE
+        if step.constraint_scales:
+            counts = trial.state is not TrialState.PENDING and not trial.retry
+        if counts:
             plateau = PLATEAU_RTOL * abs(center.value or 0.0)
             region = region.update(step, actual_reduction(step, center, trial), s, plateau).with_error_of(trial)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
