@@ -26,6 +26,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
+from dale.acquisition.feasibility import Feasibility
 from dale.history.history import History
 from dale.history.trial import Trial
 from dale.models.ellipsoid import Ellipsoid
@@ -88,7 +89,7 @@ class LocalMinimum:
 
 
 def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
-    """The local minima of a run, best first, without those where constraints are violated as far as is known."""
+    """The local minima of a run, best first, without those that are infeasible or where evaluations mostly fail."""
     if not np.all(domain.ordered):
         return ()  # a polynomial across unordered options has no meaning
     observations = history.observations.inliers
@@ -102,12 +103,21 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     found = [
         m
         for m in minima_in_cube(X, scale.above_lowest(y), by_row, resolution=scale.resolution, noisy=noise.modelled)
-        if feasible[int(np.argmin(cdist(m.x[None, :], X)))] and domain.allows(m.x)
+        if feasible[int(np.argmin(cdist(m.x[None, :], X)))] and domain.allows(m.x) and _completes(m.x, history)
     ]
     minima = [_at_closed_region(_in_units(m, scale, domain.space), m, scale, history.trials) for m in found]
     if noise.level > 0:
         minima = [dataclasses.replace(m, error=max(m.error, noise.level), converged=False) for m in minima]
     return tuple(minima)
+
+
+def _completes(x: Vector, history: History) -> bool:
+    """Whether an evaluation at a point of the cube (d,) more probably completes than not, random failures aside."""
+    failures = history.observations.failure_boundary
+    if failures is None:
+        return True
+    log_p = float(Feasibility((), failures).log_probability(x[None, :])[0])
+    return log_p - failures.log_highest > math.log(0.5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,8 @@ ON_BOUND = 1e-6  # distance from a bound, in the unit cube, at which a point lie
 BEYOND = (0.1, 0.05, 0.02, 0.01)  # distances beyond the bound, in ranges of the parameter, the largest that is certain
 NEGLIGIBLE = 1e-3  # gain beyond a bound, over the range of the better three quarters of the values, that is not stated
 CERTAIN = 0.5  # error of a gain beyond a bound, as a fraction of the gain, up to which it is stated
+BOUNDARY_WEIGHT = 0.9  # probability of a boundary of failures from which it is stated
+AT_FAILURES = 0.02  # distance from a failed evaluation, in the unit cube, at which the best point is at that boundary
 MAX_COST = 0.05  # of a second minimum, as a fraction of the range of the values
 MIN_DRIFT = 2.0  # ratio of the drifts from which a second minimum is flatter
 IRRELEVANT = 0.01  # a parameter does not matter if it explains less than this fraction of the surrogate's variance, and
@@ -123,6 +125,24 @@ class Irrelevant:
 
 
 @dataclass(frozen=True)
+class AtFailures:
+    """The best point lies at the edge of the part of the space where evaluations fail.
+
+    Attributes:
+        distance: To the nearest failed evaluation, in ranges of the parameters.
+    """
+
+    distance: float
+
+    def __str__(self) -> str:
+        return (
+            f"The best point lies at the edge of the part where evaluations fail: one failed at a distance of "
+            f"{self.distance:.1g} of the ranges. If you can compute how far a point is from failing, return it as an "
+            "outcome constraint."
+        )
+
+
+@dataclass(frozen=True)
 class Failures:
     """Evaluations failed.
 
@@ -190,7 +210,7 @@ class ConstraintActivity:
         return f"{text}; none is active at the best point."
 
 
-Advice = OnBound | FlatterMinimum | Irrelevant | Failures | Noise | ConstraintActivity
+Advice = OnBound | AtFailures | FlatterMinimum | Irrelevant | Failures | Noise | ConstraintActivity
 
 
 @computing()
@@ -220,7 +240,7 @@ def short_advice(run: Any) -> list[str]:
 
 
 def _short(view: RunView) -> list[Advice]:
-    return [*_bounds(view), *_flatter_minima(view)]
+    return [*_bounds(view), *_at_failures(view), *_flatter_minima(view)]
 
 
 def _bounds(view: RunView) -> list[Advice]:
@@ -334,6 +354,15 @@ def _irrelevant(view: RunView) -> Irrelevant | None:
 
 def _slices(view: RunView) -> tuple[SliceData, ...]:
     return slice_data(view, grid_points=SLICE_POINTS)
+
+
+def _at_failures(view: RunView) -> list[Advice]:
+    failures, best = view.snapshot.failures, view.best
+    if failures is None or best is None or failures.weight < BOUNDARY_WEIGHT:
+        return []
+    observations = view.snapshot.history.observations
+    distance = float(np.min(np.linalg.norm(observations.X[observations.failed] - best.unit_x, axis=1)))
+    return [AtFailures(distance)] if distance < AT_FAILURES else []
 
 
 def _failures(view: RunView) -> Failures | None:

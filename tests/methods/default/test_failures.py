@@ -35,6 +35,8 @@ def test_a_minimum_at_the_edge_of_the_failing_set_is_found(fun, settings):
     result = dale.minimize(fun, [(0, 1)] * 2, budget=45, seed=0, **settings)
     assert EDGE_MINIMUM < result.fun < EDGE_MINIMUM + 3e-4
     assert result.n_failed <= 30
+    assert all(m.x[0] + 0.6 * m.x[1] < 0.76 for m in result.local_minima)  # none where evaluations fail
+    assert "edge of the part where evaluations fail" in str(result)
     points = np.array([t.unit_x for t in result.history])
     distances = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(len(points), 1)]
     assert np.min(distances) > 1e-11
