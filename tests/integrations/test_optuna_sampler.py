@@ -160,10 +160,11 @@ def test_the_point_of_a_running_trial_is_known_before_it_asks_for_its_parameters
     assert proposed != other
 
 
-def test_failed_trials_are_avoided():
+def test_failures_are_learnt():
+    """The minimum is at the edge of the failing half, which is bisected; most steps across it fail."""
     study = run(25, f=half_of_it_fails)
-    assert 0 < sum(t.state is TrialState.FAIL for t in study.trials) < 12
-    assert study.best_value < -0.48
+    assert 0 < sum(t.state is TrialState.FAIL for t in study.trials) < 22
+    assert study.best_value < -0.499
 
 
 def test_a_retried_failure_is_forgotten():
