@@ -3,7 +3,7 @@ How the length-scale is chosen, and why a point was evaluated
 =============================================================
 
 A Gaussian process needs a length-scale. dale does not fit it to the data: it starts long and is cooled down when a
-shorter one promises much more. What did it do in a run, and why was a certain point evaluated?
+shorter one has a much larger expected improvement. What did it do in a run, and why was a certain point evaluated?
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ print(result)
 dale.plot.length_scale(result)
 
 # %%
-# ``dale.why`` explains a single trial: what was predicted, what came, and what the alternatives promised.
+# ``dale.why`` explains a single trial: what was predicted, what was observed, and how the alternatives compared.
 
 print(dale.why(result, 30))
 

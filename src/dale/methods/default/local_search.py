@@ -122,7 +122,7 @@ class LocalSearch:
     def failed(self) -> Matrix:
         """Points whose evaluation failed, (m, d)."""
         observations = self.snapshot.history.observations
-        return observations.X[~observations.has_value]
+        return observations.X[observations.failed]
 
     @cached_property
     def constraint_scales(self) -> Vector:
