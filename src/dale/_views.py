@@ -48,6 +48,28 @@ class Viewable(Html):
         """
         return import_module("dale.view.report.page").report(self, path, **options)
 
+    def forecast(self, n: int = 10) -> Any:
+        """How much the next ``n`` evaluations are expected to lower the best value.
+
+        Returns:
+            A ``dale.view.Forecast``: the expected gain, the part of it near the best point, and the chance of a better
+            basin elsewhere. ``print`` shows it as a sentence.
+        """
+        return import_module("dale.view.forecast").forecast(self, n)
+
+    def predict(self, points: Any) -> Any:
+        """What the models predict at points.
+
+        Args:
+            points: A list of points as the objective receives them, an array (m, d), or a table with a column for each
+                parameter.
+
+        Returns:
+            A ``dale.view.Predictions``: ``mean`` and ``std`` of the objective, the probability that a point is
+            ``feasible``, and that its evaluation ``fails``, each (m,).
+        """
+        return import_module("dale.view.predict").predict(self, points)
+
 
 class Page(Protocol):
     """The page of a run in progress, written again as trials end (``dale.view.report.live``)."""

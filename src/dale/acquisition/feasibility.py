@@ -113,6 +113,11 @@ class Feasibility:
         return _sum(terms)
 
 
+def log_completes(failures: FailureBoundary, A: Matrix) -> Vector:
+    """Logarithm of the probability that evaluations at points (k, d) complete, over its highest value, (k,)."""
+    return Feasibility((), failures).log_probability(A) - failures.log_highest
+
+
 def feasibility_weighted(
     acquisition: SecondOrderAcquisition,
     predict: Callable[[Matrix], PredictionDerivatives] | None,

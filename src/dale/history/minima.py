@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
+from scipy.special import ndtri
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.feasibility import Feasibility
+from dale.acquisition.feasibility import log_completes
+from dale.history.evaluation import check_positive
 from dale.history.history import History
 from dale.history.trial import Trial
 from dale.models.ellipsoid import Ellipsoid
@@ -87,6 +89,64 @@ class LocalMinimum:
     n_points: int
     converged: bool
 
+    def covariance(self, noise: float | None = None) -> Matrix:
+        """Covariance of the parameters that a fit by this objective has at the minimum, in the user's units, (d, d).
+
+        With H the Hessian, it is H^-1 where the objective is minus the logarithm of a likelihood, and 2 noise^2 H^-1
+        where it is a sum of squared residuals. NaN where a parameter is fixed or a choice.
+
+        Args:
+            noise: Standard deviation of each residual, for a sum of squares; None for minus a log likelihood. Where it
+                is not known, estimate it from the residuals: sqrt(fun / (n - d)) for n of them.
+
+        Raises:
+            ValueError: The Hessian is not positive definite, so that some direction is not determined.
+        """
+        factor = (
+            1.0
+            if noise is None
+            else 2
+            * check_positive(noise, "noise", "a positive number or None", "leave it out for minus a log likelihood")
+            ** 2
+        )
+        d = np.sqrt(np.diag(self.hessian))
+        free = np.flatnonzero(np.isfinite(d))
+        # A unit diagonal before inverting: parameters may be of order 1e-9 and 1e9 in the same problem.
+        normalised = (self.hessian / np.outer(d, d))[np.ix_(free, free)]
+        if len(free) == 0 or not np.linalg.eigvalsh(normalised)[0] > 0:
+            raise ValueError("the Hessian is not positive definite: a direction of the parameters is not determined")
+        covariance = np.full(self.hessian.shape, np.nan)
+        covariance[np.ix_(free, free)] = factor * np.linalg.inv(normalised) / np.outer(d, d)[np.ix_(free, free)]
+        return covariance
+
+    @property
+    def correlation(self) -> Matrix:
+        """Correlations of the parameters by ``covariance``, (d, d); they do not depend on the noise."""
+        covariance = self.covariance()
+        std = np.sqrt(np.diag(covariance))
+        return np.asarray(covariance / np.outer(std, std))
+
+    def intervals(self, level: float = 0.95, noise: float | None = None) -> Matrix:
+        """Confidence intervals of the parameters of a fit, by a normal approximation, in the user's units, (d, 2).
+
+        Args:
+            level: Probability that an interval covers the true parameter.
+            noise: As in ``covariance``.
+
+        Examples:
+            >>> import dale
+            >>> t, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.1, 2.9, 5.2, 6.8])
+            >>> fit = dale.minimize(lambda x: np.sum((x[0] + x[1] * t - y) ** 2), [(-9, 9)] * 2, budget=20, seed=0)
+            >>> print(fit.local_minima[0].intervals(noise=0.2).round(2))
+            [[0.76 1.42]
+             [1.76 2.11]]
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be a probability between 0 and 1, such as 0.95, got {level!r}")
+        half = float(ndtri(0.5 + level / 2)) * np.sqrt(np.diag(self.covariance(noise)))
+        x = np.array([np.nan if np.isnan(h) else float(v) for v, h in zip(self.x, half, strict=True)])
+        return np.column_stack([x - half, x + half])
+
 
 def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     """The local minima of a run, best first, without those that are infeasible or where evaluations mostly fail."""
@@ -98,7 +158,7 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
         return ()
     X, y, feasible = observations.X[some], observations.y[some], observations.feasible[some]
     scale, noise = observations.standardize, observations.noise  # squares of values around 1e155 would overflow
-    shapes = _last_shapes(history.trials)
+    shapes = last_shapes(history.trials)
     by_row = {row: shapes[i] for row, i in enumerate(observations.ids[some].tolist()) if i in shapes}
     found = [
         m
@@ -114,10 +174,7 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
 def _completes(x: Vector, history: History) -> bool:
     """Whether an evaluation at a point of the cube (d,) more probably completes than not, random failures aside."""
     failures = history.observations.failure_boundary
-    if failures is None:
-        return True
-    log_p = float(Feasibility((), failures).log_probability(x[None, :])[0])
-    return log_p - failures.log_highest > math.log(0.5)
+    return failures is None or float(log_completes(failures, x[None, :])[0]) > math.log(0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +270,7 @@ def _of_taylor(
     frames = [Ellipsoid(X[row], radius, S) for S in ((None,) if shape is None else (None, shape))]
     models = (TaylorModel.fit(frame, X[near], y[near], float(y[row])) for frame in frames)
     model = min(models, key=lambda m: m.loss)
-    z = _minimiser(model)
+    z = minimiser(model)
     x, there = model.frame.to_cube(z), model.mean_derivatives(z[None, :])
     eigenvalues = np.linalg.eigvalsh(there.hessian[0])
     is_minimum = float(np.linalg.norm(z)) < 1 and eigenvalues[0] > MIN_EIGENVALUE_RATIO * abs(eigenvalues[-1])
@@ -231,12 +288,12 @@ def _of_taylor(
     )
 
 
-def _minimiser(model: TaylorModel) -> Vector:
-    """Local minimiser of the mean in |z_i| <= 1, (d,), from the center."""
-    ones = np.ones(len(model.center))
+def minimiser(model: TaylorModel, reach: float = 1.0) -> Vector:
+    """Local minimiser of the mean in |z_i| <= reach, (d,), from the center."""
+    box = np.full(len(model.center), reach)
     steepest = max(float(np.max(np.abs(model.gradient))), float(np.finfo(float).tiny))
     tolerance = Tolerance(gtol=GTOL * steepest, ftol=GTOL)
-    return minimize_on_box(model.mean_derivatives, 0 * ones[None, :], -ones, ones, tolerance=tolerance)[0][0]
+    return minimize_on_box(model.mean_derivatives, 0 * box[None, :], -box, box, tolerance=tolerance)[0][0]
 
 
 def _of_quadratic(X: Matrix, y: Vector, row: int, size: int) -> CubeMinimum | None:
@@ -261,7 +318,7 @@ def _in_cube(x: Vector) -> bool:
     return bool(np.all((x >= 0) & (x <= 1)))
 
 
-def _last_shapes(trials: Sequence[Trial]) -> dict[int, Matrix]:
+def last_shapes(trials: Sequence[Trial]) -> dict[int, Matrix]:
     """By id of a trial, the shape of the last step from or to it that had one."""
     shapes: dict[int, Matrix] = {}
     for trial in trials:

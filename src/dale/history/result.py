@@ -18,6 +18,7 @@ from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
 from dale.space.space import Space
 
+VIEWS = tuple(name for name in vars(Viewable) if not name.startswith("_"))  # methods
 NOT_PROPOSED = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 
 
@@ -114,7 +115,9 @@ class Result(Viewable, OptimizeResult):
         return self["local_minima"]
 
     def __dir__(self) -> list[str]:
-        return sorted({*self, "local_minima", "plot", "report"})  # completion offers it before it is computed
+        return sorted(
+            {*self, "forecast", "local_minima", "plot", "report"}
+        )  # completion offers it before it is computed
 
     def __reduce__(self) -> tuple[Any, ...]:
         if "_snapshot" in self.__dict__:

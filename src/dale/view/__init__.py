@@ -24,6 +24,8 @@ from dale.view.data import (
     timeline_data,
     to_json,
 )
+from dale.view.forecast import Forecast, forecast
+from dale.view.predict import Predictions, predict
 from dale.view.style import MatplotlibMissing, save
 from dale.view.summary import summary
 from dale.view.tolerances import Tolerances, parameter_tolerances
@@ -36,10 +38,12 @@ __all__ = [
     "ConvergenceData",
     "CornerData",
     "DirectionsData",
+    "Forecast",
     "ImportanceData",
     "LengthScaleData",
     "MatplotlibMissing",
     "ParallelData",
+    "Predictions",
     "SliceData",
     "TimelineData",
     "Tolerances",
@@ -50,10 +54,12 @@ __all__ = [
     "convergence_data",
     "corner_data",
     "directions_data",
+    "forecast",
     "importance_data",
     "length_scale_data",
     "parallel_data",
     "parameter_tolerances",
+    "predict",
     "save",
     "slice_data",
     "summary",

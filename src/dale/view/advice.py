@@ -22,11 +22,10 @@ from dale._arrays import Vector
 from dale._computing import computing
 from dale.history.failures import count_failures, exception_line
 from dale.history.trial import Trial
-from dale.models.ellipsoid import Ellipsoid
-from dale.models.quadratic_fit import n_unknowns
-from dale.models.taylor import TaylorModel
 from dale.space.point import format_point
 from dale.view.data.landscape import SliceData, slice_data
+from dale.view.forecast import Outlook, outlook
+from dale.view.local_model import local_model
 from dale.view.run_view import RunView, view_of
 from dale.view.tolerances import cube_hessian
 
@@ -43,7 +42,6 @@ SLICE_POINTS = 21  # if its slice changes by less than this fraction of the rang
 MIN_EXPLAINED = 0.8  # fraction of the values' variance from which the surrogate may say so ...
 MIN_TRIALS = 5  # ... and number of values for each parameter
 ACTIVE = 1e-3  # a constraint this close to 0 is active, in units of its median size
-NEIGHBOURS = 2  # times the unknowns of a quadratic: observations that give the local model its radius
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ class ConstraintActivity:
         return f"{text}; none is active at the best point."
 
 
-Advice = OnBound | AtFailures | FlatterMinimum | Irrelevant | Failures | Noise | ConstraintActivity
+Advice = OnBound | AtFailures | FlatterMinimum | Outlook | Irrelevant | Failures | Noise | ConstraintActivity
 
 
 @computing()
@@ -236,11 +234,11 @@ def advice(run: Any, space: Any = None) -> tuple[Advice, ...]:
 @computing()
 def short_advice(run: Any) -> list[str]:
     """The advice that ``print(result)`` includes: what costs little to compute, one line each."""
-    return [f"advice      {item}" for item in _short(view_of(run))]
+    return [f"{'outlook' if isinstance(item, Outlook) else 'advice':<11} {item}" for item in _short(view_of(run))]
 
 
 def _short(view: RunView) -> list[Advice]:
-    return [*_bounds(view), *_at_failures(view), *_flatter_minima(view)]
+    return [*_bounds(view), *_at_failures(view), *_flatter_minima(view), *outlook(view)]
 
 
 def _bounds(view: RunView) -> list[Advice]:
@@ -267,7 +265,7 @@ def _bounds(view: RunView) -> list[Advice]:
 def _beyond(view: RunView, best: Trial, name: str, bound: float, *, upper: bool) -> OnBound | None:
     """What the local model expects beyond a bound; None if it expects no gain that counts."""
     side, sign = ("upper", 1) if upper else ("lower", -1)
-    model = _local_model(view, best)
+    model = local_model(view, best)
     scale, values = view.observations.standardize, view.values
     negligible = NEGLIGIBLE * float(np.quantile(values, 0.75) - np.min(values))  # huge values say nothing
     for distance, beyond in _outside(view, name, bound, sign):
@@ -294,24 +292,6 @@ def _outside(view: RunView, name: str, bound: float, sign: int) -> list[tuple[fl
     if parameter.cardinality is not None:
         return [(1 / parameter.cardinality, bound + sign * (high - low) / (parameter.cardinality - 1))]
     return [(d, bound + sign * d * (high - low)) for d in BEYOND]
-
-
-def _local_model(view: RunView, best: Trial) -> TaylorModel | None:
-    """The Taylor model of the values around the best point; None for noisy or too few values, and among options."""
-    if view.is_noisy or best.value is None or not np.all(view.space.ordered):
-        return None
-    some = view.observations.has_value
-    X, y = view.observations.X[some], view.observations.standardize.above_lowest(view.observations.y[some])
-    size = n_unknowns(X.shape[1])
-    if len(y) < size + 1:
-        return None
-    row = int(np.argmin(np.linalg.norm(X - best.unit_x, axis=1)))
-    distance = np.linalg.norm(X - X[row], axis=1)
-    order = np.argsort(distance, kind="stable")[: NEIGHBOURS * size + 1]
-    radius = float(distance[order[-1]])
-    if radius == 0:
-        return None
-    return TaylorModel.fit(Ellipsoid(X[row], radius), X[order], y[order], float(y[row]))
 
 
 def _flatter_minima(view: RunView) -> list[Advice]:

@@ -15,8 +15,9 @@ from dale.history.failures import describe_failures
 from dale.history.reason import Source
 from dale.history.stopping import Status
 from dale.space.point import short_repr
-from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, advice
+from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, OnBound, advice
 from dale.view.data.predictions import calibration_data
+from dale.view.forecast import Outlook
 from dale.view.run_view import RunView
 
 MAX_TEXT = 400  # characters of a value of the user's
@@ -29,7 +30,7 @@ UNEXPLORED = "No method can rule out a lower value in parts of the space that ha
 def summary_of(view: RunView, *, live: bool, budget: int | None, message: str | None) -> dict[str, Any]:
     """The summary as JSON data: lists of sentences."""
     items = advice(view)
-    stated = [str(item) for item in items if not isinstance(item, Failures | Noise | ConstraintActivity)]
+    stated = [str(item) for item in items if not isinstance(item, Failures | Noise | ConstraintActivity | Outlook)]
     return {
         "status": _status(view, live=live, budget=budget, message=message),
         "best": _best(view),
@@ -141,7 +142,7 @@ def _next(view: RunView, items: tuple[Advice, ...], *, live: bool) -> list[str]:
         return [*steps, "Wait: the run is in progress, and this page reloads itself."]
     if view.best is None:
         return [*steps, "Evaluate more points, or start from a point that is known to work (x0)."]
-    if any(type(item).__name__ == "OnBound" for item in items):
+    if any(isinstance(item, OnBound) for item in items):
         steps.append("Extend the range of the parameters that lie on a bound, and run again.")
     _, later = _improvement(view)
     minima = view.result.local_minima
@@ -151,6 +152,7 @@ def _next(view: RunView, items: tuple[Advice, ...], *, live: bool) -> list[str]:
         steps.append("The best value improved recently: continue with a larger budget.")
     else:
         steps.append("Continue with a larger budget if a lower value is worth it.")
+    steps += [str(item) for item in items if isinstance(item, Outlook)]
     if view.run is not None:
         steps.append(f"To continue, re-run the same command with a larger budget; {view.run.path.name} keeps the run.")
     else:
