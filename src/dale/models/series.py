@@ -125,22 +125,23 @@ class SeriesData:
 
 
 def most_probable(
-    data: SeriesData, radius: float, starts: Sequence[Series], *, structured: bool
+    data: SeriesData, radius: float, starts: Sequence[Series], *, structured: bool, refine: bool = False
 ) -> list[tuple[Series, SeriesFit]]:
     """The series of the highest evidence of each degree, with its posterior, the most probable first.
 
     For each degree, downhill on the grid of rho: from the series of this degree among ``starts``, or from its middle.
     If an end is nearly quadratic, downhill from the largest rho too: the loss rises by the Bayes factor that a
-    quadratic pays before it falls.
+    quadratic pays before it falls. To refine is to go downhill from the first of the starts alone.
     """
     degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
     mixed = MIXED_STDS if structured else (1.0,)
     found: list[tuple[Series, SeriesFit]] = []
-    for m in sorted({2, degree} if redundant else {degree}):
+    for m in [starts[0].degree] if refine else sorted({2, degree} if redundant else {degree}):
         rhos = _small_rhos(radius) + RHOS + (QUADRATIC_RHOS if redundant and m == degree else ())
         walk = _Walk(data, radius, m, rhos, mixed)
         end = walk.descend(next((series for series in starts if series.degree == m), Series(m, FIRST_RHO)))
-        if rhos[-1] > RHOS[-1] and max(series.rho for series, _ in [*found, end]) >= NEARLY_QUADRATIC_RHO:
+        is_nearly_quadratic = max(series.rho for series, _ in [*found, end]) >= NEARLY_QUADRATIC_RHO
+        if not refine and rhos[-1] > RHOS[-1] and is_nearly_quadratic:
             end = min(end, walk.descend(end[0]._replace(rho=rhos[-1])), key=lambda found: found[1].loss)
         found.append(end)
     return sorted(found, key=lambda found: found[1].loss)

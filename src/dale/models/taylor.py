@@ -106,6 +106,7 @@ class TaylorModel:
         max_degree: int = MAX_DEGREE,
         starts: Sequence[Series] = (),
         structured: bool = False,
+        refine: bool = False,
     ) -> TaylorModel:
         """From observations in the cube around a center, which is interpolated.
 
@@ -117,6 +118,7 @@ class TaylorModel:
             max_degree: Highest degree.
             starts: Where the search for rho starts: the series of a similar model, one for each degree.
             structured: Whether mixed second derivatives may be small a priori, by evidence.
+            refine: Whether to search near the first of the starts alone, with its degree.
 
         Examples:
             >>> X = np.array([[0.4, 0.4], [0.6, 0.4], [0.4, 0.6], [0.5, 0.55], [0.6, 0.6], [0.45, 0.5], [0.5, 0.4]])
@@ -126,7 +128,7 @@ class TaylorModel:
             array([1.5, 0.5])
         """
         data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree))
-        found = most_probable(data, frame.radius, starts, structured=structured)
+        found = most_probable(data, frame.radius, starts, structured=structured, refine=refine)
         return cls._of(frame, value, data, found[0][1], tuple(series for series, _ in found))
 
     def condition(self, Z: Matrix, differences: Vector) -> TaylorModel:

@@ -133,6 +133,7 @@ class TestRules:
                 differences=np.ones(n),
                 series=Series(2, 0.1, 0.01 if structured else 1.0),
                 starts=(),
+                frame=Ellipsoid(np.full(d, 0.5), self.radius, shape),
             )
 
         assert (learn_shape(fit, None, self.radius).series.mixed != 1) == is_structured

@@ -12,7 +12,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.base import negative_acquisition
 from dale.acquisition.expected_improvement import LogExpectedImprovement
-from dale.acquisition.feasibility import Feasibility
+from dale.acquisition.feasibility import Feasibility, log_completes
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape
 from dale.methods.default.step_box import Function
@@ -154,11 +154,16 @@ class LocalProblem:
         return wide if wide.surprise(X[far], y[far], inner[far]) < surprise - margin else near
 
     def _fit_objective(
-        self, shape: Matrix | None = None, starts: Sequence[Series] = (), *, structured: bool = False
+        self,
+        shape: Matrix | None = None,
+        starts: Sequence[Series] = (),
+        *,
+        structured: bool = False,
+        refine: bool = False,
     ) -> TaylorModel:
         """The model of the objective in a shape."""
         frame = Ellipsoid(self.X[self.center], self.region.radius, shape)
-        return self._fit(frame, self.y, starts, structured=structured)
+        return self._fit(frame, self.y, starts, structured=structured, refine=refine)
 
     def _fit(
         self,
@@ -167,6 +172,7 @@ class LocalProblem:
         starts: Sequence[Series] = (),
         *,
         structured: bool = False,
+        refine: bool = False,
         rows: np.ndarray | None = None,
     ) -> TaylorModel:
         """The model of values y (n,) in a frame; of near ones, or of these rows."""
@@ -179,6 +185,7 @@ class LocalProblem:
             max_degree=self.settings.max_degree,
             starts=starts,
             structured=structured,
+            refine=refine,
         )
 
     def _with_fantasies(self, model: TaylorModel, lowest: float, y: Vector) -> TaylorModel:
@@ -197,7 +204,7 @@ class LocalProblem:
         """Whether the evaluation at z (d,) is less likely to complete than elsewhere."""
         if self.failures is None:
             return False
-        return bool(self.log_completes(z[None, :])[0] - self.failures.log_highest < LOG_SAFE)
+        return bool(log_completes(self.failures, self.frame.to_cube(z[None, :]))[0] < LOG_SAFE)
 
     def log_acquisition(self, Z: Matrix, target: float) -> Vector:
         """Log EI + log P(completes) at points (m, d) in local coordinates, (m,)."""

@@ -65,7 +65,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 3
+    revision: ClassVar[int] = 4
     capabilities: ClassVar[Capabilities] = Capabilities(input_constraints=True, outcome_constraints=True)
 
     def changed_settings(self) -> Mapping[str, Any]:

@@ -20,13 +20,15 @@ direction (d), the long axis of a ridge or the short one of a stiff direction, w
 pays log(n) / 2 (Laplace's approximation of the evidence, as in BIC). The most probable of the ball and these shapes on
 the same n observations is used. In a ball and in an axis-parallel shape the mixed second derivatives may be small a
 priori, by evidence and for the price of one freedom; in the search for other shapes they may not, because that would
-fix the axes.
+fix the axes. Where three families compete, a round compares shapes for one degree only, to save time; all degrees are
+searched in the ball, in the shape of the last step and in the shape that is used.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +75,7 @@ def learn_shape(
 
     Args:
         fit: The model of fixed observations in a shape (d, d), or None for a ball; its second argument is where the
-            searches for the radius of convergence start (`TaylorModel.starts`).
+            searches for the radius of convergence start (`TaylorModel.starts`). Options: ``structured``, ``refine``.
         start: The shape to start from: that of the region's last step; None for a ball.
         radius: Radius of the region.
         movable: Coordinates that steps move, (d,); None for all. The shape acts on them alone.
@@ -85,16 +87,20 @@ def learn_shape(
     if d <= 1 or not ball.differences.any():  # a plateau has no shape
         return ball
     start = None if start is None else _block(start, movable)
-    balls = {False: ball}
-    if structured and d >= MIN_DIMENSION_PARALLEL:
+    balls, three_families = {False: ball}, structured and d >= MIN_DIMENSION_PARALLEL
+    if three_families:
         balls[True] = fit(None, ball.starts, structured=True)
     candidates = [(0, model) for model in balls.values()]
     for family in _families(d, n, structured=structured):
         own = start if start is not None and family.contains(start) else None
-        model = _improved(fit, balls[family.structured], own, radius, movable, family)
+        of_family = partial(fit, structured=family.structured)
+        model = _improved(of_family, balls[family.structured], own, radius, movable, family, refine=three_families)
         candidates.append((family.freedoms, model))
     price = 0.5 * math.log(max(n, 1))
-    return min(candidates, key=lambda c: c[1].loss + price * (c[0] + (c[1].series.mixed != 1)))[1]
+    best = min(candidates, key=lambda c: c[1].loss + price * (c[0] + (c[1].series.mixed != 1)))[1]
+    if best.frame.shape is None or not three_families:
+        return best
+    return fit(best.frame.shape, (*best.starts, *ball.starts), structured=best.series.mixed != 1)
 
 
 def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
@@ -110,7 +116,14 @@ def _families(d: int, n: int, *, structured: bool) -> Iterator[_Family]:
 
 
 def _improved(
-    fit: Fit, ball: TaylorModel, start: Matrix | None, radius: float, movable: np.ndarray, family: _Family
+    fit: Fit,
+    ball: TaylorModel,
+    start: Matrix | None,
+    radius: float,
+    movable: np.ndarray,
+    family: _Family,
+    *,
+    refine: bool,
 ) -> TaylorModel:
     """The model in the shape that rounds of improvement lead to, from the ball or from a better shape.
 
@@ -118,14 +131,14 @@ def _improved(
     """
     best, min_gain = ball, 0.0
     if start is not None:
-        known = fit(_embedded(_within_cube(start, radius), movable), ball.starts, structured=family.structured)
+        known = fit(_embedded(_within_cube(start, radius), movable), ball.starts)
         if known.loss < ball.loss:
             best, min_gain = known, MIN_GAIN
     for _ in range(MAX_ROUNDS):
         block = family.improve(best, movable)
         if block is None:
             break
-        new = fit(_embedded(_within_cube(block, radius), movable), best.starts, structured=family.structured)
+        new = fit(_embedded(_within_cube(block, radius), movable), best.starts, refine=refine)
         if not new.loss < best.loss - min_gain:
             break
         best, min_gain = new, MIN_GAIN
