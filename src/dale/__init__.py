@@ -18,6 +18,7 @@ from dale import methods
 from dale.errors import (
     EvaluationError,
     EvaluationWarning,
+    ForkWarning,
     ReportWarning,
     Retry,
     SpaceError,
@@ -27,6 +28,7 @@ from dale.errors import (
     TrialError,
 )
 from dale.evaluate.command import Command
+from dale.fork import fork
 from dale.history.evaluation import Evaluation
 from dale.history.minima import LocalMinimum
 from dale.history.reason import Reason
@@ -51,6 +53,7 @@ __all__ = [
     "EvaluationError",
     "EvaluationWarning",
     "Float",
+    "ForkWarning",
     "Int",
     "LocalMinimum",
     "Optimizer",
@@ -68,6 +71,7 @@ __all__ = [
     "Trial",
     "TrialError",
     "__version__",
+    "fork",
     "methods",
     "minimize",
     "open",

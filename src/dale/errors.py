@@ -48,6 +48,15 @@ class StoreWarning(UserWarning):
     """
 
 
+class ForkWarning(UserWarning):
+    """Some trials are outside of the space of a fork (``dale.fork``), and were left out.
+
+    Examples:
+        >>> import dale, warnings
+        >>> warnings.simplefilter("ignore", dale.ForkWarning)  # the space was narrowed on purpose
+    """
+
+
 class EvaluationError(RuntimeError):
     """An evaluation failed, and the run ended: with ``on_error="raise"``, or because the first ones failed alike.
 

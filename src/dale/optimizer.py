@@ -6,7 +6,6 @@ Only the optimizer rebinds state, under its lock: the history, and the snapshot 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,17 +17,17 @@ import numpy as np
 from dale import methods
 from dale._arrays import Vector
 from dale._computing import computing
-from dale._views import Viewable
-from dale.errors import SpaceError, SpaceExhausted, TrialError
-from dale.history.added_data import AddedRow, in_row, read_evaluations
+from dale.errors import SpaceError, SpaceExhausted
+from dale.history.added_data import AddedRow, added_trials, in_row, read_evaluations
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
 from dale.history.history import History
 from dale.history.reason import Reason, Source
-from dale.history.result import Result
+from dale.history.run_state import RunState
 from dale.history.seeding import RandomStreams, check_seed
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
-from dale.history.trial import Trial, TrialState, check_number_of_constraints, find_trial, kept_error
+from dale.history.transitions import amended, discarded, failed, told
+from dale.history.trial import Trial, check_number_of_constraints, find_trial
 from dale.methods.base import Method, Proposal, check_method, check_proposal, require_constraints
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
@@ -39,7 +38,7 @@ from dale.store.problem import problem_to_json
 from dale.store.store import Store, open_store
 
 
-class Optimizer(Viewable):
+class Optimizer(RunState):
     """Proposes evaluations and learns from their values.
 
     Args:
@@ -137,33 +136,6 @@ class Optimizer(Viewable):
                 self._snapshot = Snapshot(self._history, self._domain, self._cache)
             return self._snapshot
 
-    @property
-    def history(self) -> tuple[Trial, ...]:
-        """Every trial, in the order of the asks."""
-        return self._history.trials
-
-    @property
-    def n_evaluated(self) -> int:
-        """Number of evaluations made, failed ones included; values that were added are not counted."""
-        return self._history.n_evaluated
-
-    @property
-    def best(self) -> Trial | None:
-        """The feasible trial with the lowest value (under noise, the lowest posterior mean); None if there is none."""
-        with self._lock, computing():
-            return self.snapshot.incumbent.trial
-
-    @property
-    def best_value(self) -> float | None:
-        """Its value; under noise, its posterior mean."""
-        with self._lock, computing():
-            return self.snapshot.incumbent.value
-
-    def result(self) -> Result:
-        """What is known now, as SciPy's ``OptimizeResult`` and more."""
-        with self._lock, computing():
-            return Result.of(self.snapshot, self.seed)
-
     def converged(self, tolerance: float) -> bool:
         """Whether no proposal is expected to gain more than ``tolerance``, in units of the objective.
 
@@ -220,13 +192,7 @@ class Optimizer(Viewable):
         """
         with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
-            evaluation = self._check(value, noise, constraints)
-            if known.state is TrialState.COMPLETE:
-                before = Evaluation(known.value, known.noise, known.constraints)
-                if before == evaluation:
-                    return known
-                raise TrialError(f"trial {known.id} already has {before!r}, got {evaluation!r}; nothing was changed")
-            return self._replace(known, state=TrialState.COMPLETE, error=None, retry=False, **vars(evaluation))
+            return self._change(EventKind.TELL, known, told(known, self._check(value, noise, constraints)))
 
     def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
         """Record that a trial could not be evaluated; later proposals avoid its neighbourhood.
@@ -241,11 +207,51 @@ class Optimizer(Viewable):
             raise TypeError(f"retry must be True or False, got {retry!r}")
         with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
-            if known.state is TrialState.COMPLETE:
-                raise TrialError(
-                    f"trial {known.id} already has the value {known.value!r} and cannot fail; nothing was changed"
-                )
-            return self._replace(known, state=TrialState.FAILED, error=kept_error(str(error)), retry=bool(retry))
+            return self._change(EventKind.FAIL, known, failed(known, str(error), retry=bool(retry)))
+
+    def amend(
+        self,
+        trial: Trial | int,
+        value: Any = None,
+        *,
+        noise: float | None = None,
+        constraints: Any = None,
+        why: str = "",
+        who: str | None = None,
+    ) -> Trial:
+        """Correct the outcome of a trial: one that was recorded wrongly, or a failed or discarded one that has a value.
+
+        Later proposals use the corrected value. Earlier ones keep their points and reasons. ``Trial.corrections`` and
+        the store keep what was changed. The same numbers again change nothing.
+
+        Args:
+            trial: A trial that is not pending, or its id.
+            value: The correct value, or an ``Evaluation``, which replaces noise and constraints too.
+            noise: The correct standard deviation of its noise.
+            constraints: The correct outcome constraints. What is None stays as it is.
+            why: The reason.
+            who: Who corrects it; None for the name of the user in the operating system.
+        """
+        with computing(), self.transaction():
+            known = find_trial(self._history.trials, trial)
+            after = amended(self._history.trials, known, Evaluation(value, noise, constraints), who, why)
+            self._check_method(after.constraints)
+            return self._change(EventKind.AMEND, known, after)
+
+    def discard(self, trial: Trial | int, why: str = "", *, who: str | None = None) -> Trial:
+        """Ignore the outcome of a trial from now on: its value or failure is not valid.
+
+        The trial stays in the history, with its reason and its corrections, and counts as an evaluation. No model and
+        no result uses it, and its point may be proposed again. ``amend`` gives it a value again.
+
+        Args:
+            trial: A complete or failed trial, or its id.
+            why: The reason.
+            who: Who discards it; None for the name of the user in the operating system.
+        """
+        with computing(), self.transaction():
+            known = find_trial(self._history.trials, trial)
+            return self._change(EventKind.DISCARD, known, discarded(self._history.trials, known, who, why))
 
     def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
         """Record an evaluation that was made elsewhere; the arguments are those of ``tell``."""
@@ -313,8 +319,8 @@ class Optimizer(Viewable):
             if (abandoned := self._reassign()) is not None:
                 return abandoned
             history, taken = self._history, self.snapshot.taken
-            if (failed := history.next_retry) is not None:
-                return self._again(failed, failed.reason.retried(failed.id, history.length_scale))
+            if (transient := history.next_retry) is not None:
+                return self._again(transient, transient.reason.retried(transient.id, history.length_scale))
             self._domain.check_not_exhausted(taken)
             point, reason = self._propose(self.snapshot)
             if reason.source is Source.REPLICATE and (known := history.best_at(point)):
@@ -345,7 +351,7 @@ class Optimizer(Viewable):
     def _ask_at(self, params: Any) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, unit_x = self.space.read(params)
-        if not self._allows(checked):
+        if self.constraints is not None and not self.constraints.allows(checked):
             raise SpaceError(
                 f"the constraints do not allow {format_point(checked)}; leave the point out, or record a value that is "
                 "known there with add(params, value)"
@@ -353,18 +359,9 @@ class Optimizer(Viewable):
         return self._record(checked, unit_x, Reason(Source.USER))
 
     def _add(self, rows: Sequence[AddedRow]) -> list[Trial]:
-        """Trials at known points, complete or failed; the history is copied once for all of them."""
-        trials, first, reason = [], len(self._history.trials), Reason(Source.ADDED)
-        for i, (params, unit_x, evaluation) in enumerate(rows):
-            failed: dict[str, Any] = {"state": TrialState.FAILED, "error": f"no value in row {i + 1}"}
-            known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
-            x, allowed = self.space.as_array(params), self._allows(params)
-            trials.append(Trial(first + i, params, x, unit_x, reason, allowed=allowed, **known))
-        return self._write(EventKind.ADD, trials)
-
-    def _allows(self, params: Params) -> bool:
-        """Whether the input constraints allow a point of the user's."""
-        return self.constraints is None or self.constraints.allows(params)
+        """New trials with outcomes; the history is copied once for all of them."""
+        first = len(self._history.trials)
+        return self._write(EventKind.ADD, added_trials(rows, first, self.space, self.constraints))
 
     def _record(self, params: Params, unit_x: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         """A new pending trial."""
@@ -372,9 +369,8 @@ class Optimizer(Viewable):
             number, x = len(self._history.trials), self.space.as_array(params)
             return self._write(EventKind.ASK, [Trial(number, params, x, unit_x, reason, allowed=allowed)])[0]
 
-    def _replace(self, trial: Trial, **changes: Any) -> Trial:
-        changed = dataclasses.replace(trial, **changes)
-        return self._write(EventKind.TELL if changed.state is TrialState.COMPLETE else EventKind.FAIL, [changed])[0]
+    def _change(self, kind: EventKind, before: Trial, after: Trial) -> Trial:
+        return before if after is before else self._write(kind, [after])[0]
 
     def _write(self, kind: EventKind, trials: list[Trial]) -> list[Trial]:
         """To the store first: what cannot be kept has not happened."""
@@ -393,6 +389,10 @@ class Optimizer(Viewable):
     def _check_fit(self, evaluation: Evaluation | None) -> None:
         """Whether the method takes constraints, if there are any, and all trials have the same number of them."""
         if evaluation is not None:
-            if evaluation.constraints:
-                require_constraints(self.method, outcome=True)
+            self._check_method(evaluation.constraints)
             check_number_of_constraints(evaluation.constraints, self._history.trials)
+
+    def _check_method(self, constraints: Sequence[float]) -> None:
+        """Whether the method takes outcome constraints, if there are any."""
+        if constraints:
+            require_constraints(self.method, outcome=True)

@@ -45,6 +45,7 @@ def same(a, b):
         and a.x.tolist() == b.x.tolist()
         and (a.reason, a.state, a.value, a.error) == (b.reason, b.state, b.value, b.error)
         and (a.noise, a.constraints, a.retry, a.allowed) == (b.noise, b.constraints, b.retry, b.allowed)
+        and a.corrections == b.corrections
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from store_runs import BOUNDS, FULL, Uniform, limited, same_runs, valley
 
 import dale
-from dale.store.sqlite import FORMAT
+from dale.store.sqlite import FORMAT, FORMAT_WITH_CORRECTIONS
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +162,10 @@ def test_another_format_is_refused_with_both_numbers(tmp_path, whole, found, age
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA user_version = {found}")
     connection.close()
-    before = path.read_bytes()
+    before, both = path.read_bytes(), f"{FORMAT} and {FORMAT_WITH_CORRECTIONS}"
     for attempt in (dale.open, lambda p: dale.Optimizer(BOUNDS, method=Uniform(), store=p)):
         with pytest.raises(
-            dale.StoreError, match=rf"format {found}, but .* reads format {FORMAT}; .* the {age} version"
+            dale.StoreError, match=rf"format {found}, but .* reads formats {both}; .* the {age} version"
         ):
             attempt(path)
     assert path.read_bytes() == before

@@ -28,6 +28,9 @@ COMMANDS = {
     "plot": ("dale.cli.plot", "draw a plot of a store into a file"),
     "report": ("dale.cli.report", "write an HTML page of a store"),
     "export": ("dale.cli.export", "copy a store, or write it as CSV or JSON"),
+    "amend": ("dale.cli.amend", "correct the outcome of a trial"),
+    "discard": ("dale.cli.discard", "ignore the outcome of a trial"),
+    "fork": ("dale.cli.fork", "start a new run from the trials of another one"),
     "demo": ("dale.cli.demo", "solve two example problems, print the results, write plots and pages"),
 }
 ENTRY_POINTS = "dale.commands"  # commands of other packages

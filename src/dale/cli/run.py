@@ -170,7 +170,7 @@ class Report:
             if trial.error is not None:
                 self._show(trial, trial.error)
             if not self.shows_bar and not self.quiet:
-                value = "failed" if trial.value is None else f"{trial.value:.6g}"
+                value = str(trial.state) if trial.value is None else f"{trial.value:.6g}"
                 best = "none yet" if result.fun is None else f"{result.fun:.6g}"
                 self._print(f"{result.nfev} of {self.budget}: trial {trial.id} {value}, best {best}")
 

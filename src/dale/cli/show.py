@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
         "show",
         help="print the content of a store",
         description="Print the content of a store, also during a run: the problem, the result so far, the best trials, "
-        "failures and times.",
+        "failures, corrections and times.",
     )
     parser.add_argument("store", help="file that the run is stored in")
     parser.add_argument(
@@ -65,6 +65,9 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
         rows = [(str(t.id), exception_line(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
         some = f", the last {N_FAILURES}" if len(failed) > N_FAILURES else ""
         yield [f"{len(failed)} failed{some}", *_table(rows[-N_FAILURES:])]
+    corrections = [(str(t.id), str(c)) for t in opened.history for c in t.corrections]
+    if corrections:
+        yield ["corrections", *_table(corrections)]
     yield _times(opened)
     if all_trials:
         yield ["all trials", *_table([_row(t) for t in opened.history])]
@@ -81,6 +84,8 @@ def _problem(opened: dale.Run) -> list[str]:
     if args:
         logs = Path(logs_of(opened.path))
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
+    if isinstance(fork := opened.problem.get("fork"), Mapping):
+        lines.append(f"  fork of     the first {fork.get('trials')} trials of {fork.get('of') or 'a run in memory'}")
     lines.append(f"  seed        {opened.seed}")
     for i, name in enumerate(opened.space.names):
         lines.append(f"  {'parameters' if i == 0 else '':<11} {name}: {opened.space.declared(name)!r}")

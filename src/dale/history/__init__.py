@@ -1,5 +1,6 @@
 """Trials, and everything derived from them: observations, snapshots, minima, results, stopping rules."""
 
+from dale.history.correction import Correction
 from dale.history.evaluation import Evaluation
 from dale.history.history import History, Observations
 from dale.history.minima import LocalMinimum
@@ -15,6 +16,7 @@ __all__ = [
     "Cache",
     "Clock",
     "ClosedRegion",
+    "Correction",
     "Evaluation",
     "History",
     "Incumbent",

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from dale._arrays import Vector
 from dale.history.evaluation import Evaluation, check_evaluation
+from dale.history.reason import Reason, Source
+from dale.history.trial import Trial, TrialState
+from dale.space.constraints import Constraints
 from dale.space.point import Params
 from dale.space.space import Space
 from dale.space.table import points_of, rows_of, values_of
@@ -19,11 +22,13 @@ class AddedRow(NamedTuple):
         params: The point as the objective takes it.
         unit_x: The point in the unit cube.
         evaluation: Its outcome; None where the evaluation failed.
+        error: Why it failed, if it is known.
     """
 
     params: Params
     unit_x: Vector
     evaluation: Evaluation | None
+    error: str | None = None
 
 
 def read_evaluations(
@@ -39,6 +44,24 @@ def read_evaluations(
         AddedRow(*point, None if y is None or None in others else _checked(i, y, std, others))
         for i, (point, y, std, others) in enumerate(zip(points, values, stds, limits, strict=True), 1)
     ]
+
+
+def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints: Constraints | None) -> list[Trial]:
+    """Trials at known points, complete or failed.
+
+    Args:
+        rows: The points and their outcomes.
+        first: Id of the first trial.
+        space: The space of the run.
+        constraints: Its input constraints.
+    """
+    trials, reason = [], Reason(Source.ADDED)
+    for i, (params, unit_x, evaluation, error) in enumerate(rows):
+        failed: dict[str, Any] = {"state": TrialState.FAILED, "error": error or f"no value in row {i + 1}"}
+        known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
+        allowed = constraints is None or constraints.allows(params)
+        trials.append(Trial(first + i, params, space.as_array(params), unit_x, reason, allowed=allowed, **known))
+    return trials
 
 
 def in_row(number: int, error: ValueError) -> ValueError:

@@ -18,7 +18,7 @@ from dale._arrays import Matrix, Vector
 from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
-from dale.history.trial import Trial, TrialState
+from dale.history.trial import Trial, TrialState, last_evaluation
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
@@ -43,7 +43,9 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Trials with an outcome, in the order of their ids, as arrays in the unit cube. Transient failures are left out.
+    """Trials with an outcome, in the order of their ids, as arrays in the unit cube.
+
+    Transient failures and discarded trials are left out.
 
     Attributes:
         X: Points, (n, d).
@@ -170,11 +172,12 @@ class _Columns(NamedTuple):
     retried: np.ndarray  # and proposed again
     user: np.ndarray  # the point came from the user
     allowed: np.ndarray
+    discarded: np.ndarray
 
     @classmethod
     def empty(cls, dimension: int) -> _Columns:
         """Of no trials."""
-        flags = [np.zeros(0, dtype=bool)] * 5
+        flags = [np.zeros(0, dtype=bool)] * 6
         return cls(np.empty((0, dimension)), np.empty(0), np.empty(0), np.empty((0, 0)), *flags)
 
     def resized(self, n: int, n_constraints: int) -> _Columns:
@@ -196,12 +199,13 @@ class _Columns(NamedTuple):
         self.retry[i] = trial.retry
         self.user[i] = trial.reason.source in (Source.ADDED, Source.USER)
         self.allowed[i] = trial.allowed
+        self.discarded[i] = trial.state is TrialState.DISCARDED
         if trial.reason.retry_of is not None:
             self.retried[trial.reason.retry_of] = True
 
     def observations(self, trials: tuple[Trial, ...]) -> Observations:
         """The finished ones of all trials."""
-        done = np.flatnonzero(~self.pending & ~self.retry)
+        done = np.flatnonzero(~self.pending & ~self.retry & ~self.discarded)
         return Observations(
             self.unit_x[done],
             self.value[done],
@@ -260,7 +264,8 @@ class History:
             if trial.reason.length_scale is not None and trial.reason.length_scale != scale:
                 scale, since = trial.reason.length_scale, trial.id
             alpha = alpha if trial.reason.log_alpha is None else trial.reason.log_alpha
-        columns = self._columns.resized(len(trials), max(len(trial.constraints) for trial in changed))
+        known = [evaluation for trial in changed if (evaluation := last_evaluation(trial)) is not None]
+        columns = self._columns.resized(len(trials), max((len(e.constraints) for e in known), default=0))
         for trial in changed:
             columns.write(trial, self.default_noise)
         every = tuple(trials)
@@ -299,7 +304,7 @@ class History:
 
     @cached_property
     def n_evaluated(self) -> int:
-        """Number of evaluations made, failed ones included; values that the user added are not counted."""
+        """Number of evaluations made, failed and discarded ones included; values that the user added do not count."""
         return sum(t.state is not TrialState.PENDING and t.reason.source is not Source.ADDED for t in self.trials)
 
     @cached_property

@@ -28,6 +28,7 @@ from scipy.special import ndtri
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.feasibility import log_completes
+from dale.history.closed_regions import closed_regions
 from dale.history.evaluation import check_positive
 from dale.history.history import History
 from dale.history.trial import Trial
@@ -332,7 +333,7 @@ def _at_closed_region(
     minimum: LocalMinimum, in_cube: CubeMinimum, scale: Standardize, trials: Sequence[Trial]
 ) -> LocalMinimum:
     """The minimum as a converged local model of the method left it at the same center, if that is finer."""
-    closed = (trials[c.center] for t in trials for c in t.reason.closed_regions if c.converged)
+    closed = (trials[c.center] for c in closed_regions(trials) if c.converged)
     center = next((t for t in closed if np.array_equal(t.unit_x, in_cube.region.center)), None)
     if center is None or center.value is None:
         return minimum

@@ -13,6 +13,8 @@ import numpy as np
 
 from dale._arrays import Vector
 from dale.errors import TrialError
+from dale.history.correction import Correction
+from dale.history.evaluation import Evaluation
 from dale.history.reason import Reason, TrustRegionStep
 from dale.space.point import format_point
 
@@ -32,11 +34,12 @@ class TrialState(StrEnum):
     PENDING = "pending"
     COMPLETE = "complete"
     FAILED = "failed"
+    DISCARDED = "discarded"  # evaluated, but not used: the models do not see it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """One evaluation: proposed, then complete or failed.
+    """One evaluation: proposed, then complete or failed; discarded if its outcome turned out to be wrong.
 
     Attributes:
         id: Number of the trial in its run, from 0.
@@ -44,13 +47,14 @@ class Trial:
         x: The point as an array in the user's units and order; of objects where a parameter is a choice.
         unit_x: The point in the unit cube, as the models see it.
         reason: Why it was chosen.
-        state: Pending, complete or failed.
+        state: Pending, complete, failed or discarded.
         value: Value of the objective, once complete.
         error: What went wrong, if it failed.
         noise: Standard deviation of the noise in the value, if it came with one.
         constraints: Values of the outcome constraints, once complete.
         retry: Whether the failure was transient: the models ignore the trial, and its point is retried.
         allowed: Whether the input constraints allow the point; only points that the user added may violate them.
+        corrections: What was changed after the outcome was reported, in order.
 
     Examples:
         >>> import dale
@@ -73,6 +77,7 @@ class Trial:
     constraints: tuple[float, ...] = ()
     retry: bool = False
     allowed: bool = True
+    corrections: tuple[Correction, ...] = ()
 
     def __repr__(self) -> str:
         outcome = str(self.state) if self.value is None else f"{self.value:.6g}"
@@ -132,11 +137,19 @@ def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:
     return trials[number]
 
 
+def last_evaluation(trial: Trial) -> Evaluation | None:
+    """The evaluation of a trial; of a discarded one that from before. None if it never had a value."""
+    if trial.state is TrialState.COMPLETE:
+        return Evaluation(trial.value, trial.noise, trial.constraints)
+    return next((c.before for c in reversed(trial.corrections) if c.before is not None), None)
+
+
 def check_number_of_constraints(constraints: Sequence[float], trials: Sequence[Trial]) -> None:
     """Whether an outcome has as many constraints as those of earlier trials."""
-    first = next((t for t in trials if t.state is TrialState.COMPLETE), None)
-    if first is not None and len(first.constraints) != len(constraints):
+    known = ((t.id, e.constraints) for t in trials if (e := last_evaluation(t)) is not None)
+    first, expected = next(known, (0, constraints))
+    if len(expected) != len(constraints):
         raise TrialError(
-            f"expected {len(first.constraints)} constraints, as trial {first.id} has, got {list(constraints)!r}; "
+            f"expected {len(expected)} constraints, as trial {first} has, got {list(constraints)!r}; "
             "give every trial the same number of them, added data included"
         )

@@ -89,11 +89,13 @@ class Constraints:
         space: The space.
         functions: For each constraint, a function of a point that returns constraint values or a bool.
         of_arrays: Indices of the constraints that take an array of numbers; the others take what the objective takes.
+        given: The constraints as the user wrote them.
     """
 
     space: Space
     functions: tuple[Callable[[Any], Any], ...]
     of_arrays: frozenset[int]
+    given: tuple[Any, ...] = ()
     _boolean: dict[int, np.ndarray] = field(default_factory=dict)
     _errors: list[str] = field(default_factory=list)
 
@@ -208,7 +210,7 @@ def as_constraints(constraints: Any, space: Space) -> Constraints | None:
         raise TypeError(f"{EXPECTED}; got {constraints!r}")
     functions = tuple(_as_function(c, f"constraint {i}", space) for i, c in enumerate(constraints))
     of_arrays = [i for i, c in enumerate(constraints) if isinstance(c, LinearConstraint | NonlinearConstraint)]
-    return Constraints(space, functions, frozenset(of_arrays)) if functions else None
+    return Constraints(space, functions, frozenset(of_arrays), tuple(constraints)) if functions else None
 
 
 def _as_function(constraint: Any, name: str, space: Space) -> Callable[[Any], Any]:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import frozen
-from dale.history.evaluation import check_evaluation
+from dale.history.evaluation import Evaluation, check_evaluation
 from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.transitions import corrected
 from dale.history.trial import Trial, TrialState
 from dale.space.point import Params
 from dale.space.space import Space
@@ -38,7 +39,12 @@ class EventKind(StrEnum):
     ADD = "add"  # a trial that was evaluated elsewhere was added
     TELL = "tell"  # the value of a trial was reported
     FAIL = "fail"  # the failure of a trial was reported
+    AMEND = "amend"  # the value of a trial was corrected
+    DISCARD = "discard"  # a trial was discarded
     REASSIGN = "reassign"  # the pending trial of a process that has ended was handed to another process
+
+
+CORRECTIONS = (EventKind.AMEND, EventKind.DISCARD)
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,12 @@ def event_content(kind: EventKind, trial: Trial, space: Space) -> dict[str, Any]
         return {}
     if kind is EventKind.FAIL:
         return {"error": trial.error, "retry": trial.retry}
+    note = {"who": trial.corrections[-1].who, "why": trial.corrections[-1].why} if kind in CORRECTIONS else {}
+    if kind is EventKind.DISCARD:
+        return note
     outcome = {"value": trial.value, "noise": trial.noise, "constraints": list(trial.constraints)}
-    if kind is EventKind.TELL:
-        return outcome
+    if kind in (EventKind.TELL, EventKind.AMEND):
+        return {**outcome, **note}
     proposed = {
         "params": params_to_json(trial.params, space),
         "unit_x": trial.unit_x.tolist(),
@@ -107,6 +116,10 @@ def _apply(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
     if event.kind in (EventKind.ASK, EventKind.ADD):
         return _new_trial(len(trials), content, space)
     before = trials[_earlier(event.trial, len(trials))]
+    if event.kind in CORRECTIONS:
+        after = None if event.kind is EventKind.DISCARD else Evaluation(**_outcome(content))
+        who, why = _text(content["who"]), _text(content["why"])
+        return corrected(before, after, who=who, when=event.time, why=why, n_trials=len(trials))
     if event.kind is EventKind.FAIL:
         error, retry = _error(content["error"]), bool(content["retry"])
         return dataclasses.replace(before, state=TrialState.FAILED, error=error, retry=retry)
@@ -190,8 +203,12 @@ def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error(text: Any) -> str | None:
-    if text is not None and not isinstance(text, str):
-        raise TypeError(f"expected the text of an error, got {text!r}")
+    return None if text is None else _text(text)
+
+
+def _text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"expected text, got {text!r}")
     return text
 
 

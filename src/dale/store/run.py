@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from dale._computing import computing
-from dale._views import Viewable
 from dale.errors import StoreError
 from dale.history.evaluation import check_default_noise
 from dale.history.history import History
-from dale.history.result import Result
+from dale.history.run_state import RunState
 from dale.history.seeding import check_seed
 from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
 from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
-from dale.store.events import Event, EventKind, params_to_json, reason_to_json, replay
+from dale.store.events import CORRECTIONS, Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
 from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json
 from dale.store.sqlite import copy, read, translate_errors
@@ -63,8 +62,8 @@ def _stored_space(problem: Mapping[str, Any], path: Path) -> Space:
         raise StoreError(f"{path}: {error}") from None
 
 
-class Run(Viewable):
-    """A stored run, as it was when it was opened.
+class Run(RunState):
+    """A stored run, as it was when it was opened. Input constraints, which are code, are known only at the trials.
 
     Attributes:
         path: The file.
@@ -93,36 +92,16 @@ class Run(Viewable):
         self.seed: int = check_seed(problem["seed"])
         noise = check_default_noise(problem["noise"])
         self.noise: float | Literal["auto"] = "auto" if noise is None else noise
-        history = replay(History.empty(space.dimension, noise), self.events, space)
-        self.snapshot = Snapshot(history, Domain(space))
+        self._history = replay(History.empty(space.dimension, noise), self.events, space)
+        self._snapshot = Snapshot(self._history, Domain(space))
 
     def __repr__(self) -> str:
         return f"<dale.Run of {str(self.path)!r}: {len(self.history)} trials, seed {self.seed}, {self.space!r}>"
 
     @property
-    def history(self) -> tuple[Trial, ...]:
-        """All trials, in the order in which they were asked."""
-        return self.snapshot.history.trials
-
-    @property
-    def best(self) -> Trial | None:
-        """As ``Optimizer.best``."""
-        return self.snapshot.incumbent.trial
-
-    @property
-    def best_value(self) -> float | None:
-        """As ``Optimizer.best_value``."""
-        return self.snapshot.incumbent.value
-
-    @property
-    def n_evaluated(self) -> int:
-        """As ``Optimizer.n_evaluated``."""
-        return self.snapshot.history.n_evaluated
-
-    def result(self) -> Result:
-        """As ``Optimizer.result``; input constraints, which are code, are known only at the trials."""
-        with computing():
-            return Result.of(self.snapshot, self.seed)
+    def snapshot(self) -> Snapshot:
+        """Everything derived from the trials, computed when it is first read."""
+        return self._snapshot
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write all complete and failed trials to a CSV file that ``Optimizer.add_all`` and spreadsheets can read.
@@ -130,8 +109,8 @@ class Run(Viewable):
         The columns are the parameters, the value (empty if the trial failed), the constraints, the noise, the reason,
         the error, the times (UTC), and the process that reported the trial. A column gets an underscore if a parameter
         has the same name. Text that a spreadsheet would read as a formula gets an apostrophe. Characters that UTF-8
-        cannot encode are written as escape codes. Pending trials and transient failures are left out, because they say
-        nothing about the objective.
+        cannot encode are written as escape codes. Pending and discarded trials and transient failures are left out,
+        because they say nothing about the objective.
         """
         names = list(self.space.names)
         k = max((len(t.constraints) for t in self.history), default=0)
@@ -141,7 +120,7 @@ class Run(Viewable):
             writer = csv.writer(file)
             writer.writerow(map(safe_cell, header))
             for trial, times in zip(self.history, self.times(), strict=True):
-                if trial.state is not TrialState.PENDING and not trial.retry:
+                if trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry:
                     writer.writerow(self._row(trial, times, k))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -162,6 +141,7 @@ class Run(Viewable):
                 "retry": t.retry,
                 "allowed": t.allowed,
                 "reason": reason_to_json(t.reason),
+                **({"corrections": [dataclasses.asdict(c) for c in t.corrections]} if t.corrections else {}),
                 **times,
             }
             for t, times in zip(self.history, self.times(), strict=True)
@@ -192,7 +172,7 @@ class Run(Viewable):
         for event in self.events:
             if event.kind is EventKind.OPEN:
                 workers[event.session] = event.content
-            if event.trial is None:
+            if event.trial is None or event.kind in CORRECTIONS:
                 continue
             if event.kind in (EventKind.ASK, EventKind.ADD):
                 times.append({"asked": event.time, "ended": None})

@@ -19,7 +19,9 @@ has to stay open for that, which depends on locks that any code of the process c
 
 Rules for changes: a new version may add keys to the problem and to the content of events, because readers ignore keys
 that they do not know. A new key is written only if it differs from its default, so that an older store still holds the
-same problem. Any other change needs a new format number, and the reader must keep reading format 2.
+same problem. Any other change needs a new format number, and the reader must keep reading formats 2 and 3. A store has
+format 2 until the first correction of a trial is written, an event that readers of format 2 do not know; then it has
+format 3.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ from zlib import crc32
 
 from dale.errors import StoreError
 from dale.store.codec import dump_json, load_json
-from dale.store.events import Event, EventKind
+from dale.store.events import CORRECTIONS, Event, EventKind
 from dale.store.locks import LOCK_TIMEOUT, access_lock, write_lock
 
 APPLICATION_ID = int.from_bytes(b"dale", "big")
-FORMAT = 2
+FORMAT, FORMAT_WITH_CORRECTIONS = 2, 3
 BUSY_TIMEOUT = 1.0  # seconds that SQLite waits for a lock before Python can handle Ctrl-C
 TABLES = {
     "run": """CREATE TABLE run (
@@ -93,9 +95,11 @@ def connection_to(path: Path, mode: Mode) -> Iterator[sqlite3.Connection]:
             yield connection
 
 
-def create(path: Path, problem: dict[str, Any]) -> None:
-    """Create a store; do nothing if another process has created it first."""
+def create(path: Path, problem: dict[str, Any], events: Sequence[Event] = (), *, must_be_new: bool = False) -> None:
+    """Create a store, with some events; do nothing if another process has created it first, unless it must be new."""
     with translate_errors(path, "create"), write_lock(path):
+        if path.exists() and must_be_new:
+            raise StoreError(f"{path} exists; choose another path for the new run. {NOT_CHANGED}")
         if path.exists():
             return
         with _draft_of(path) as draft, connection_to(draft, "rwc") as connection:
@@ -106,6 +110,7 @@ def create(path: Path, problem: dict[str, Any]) -> None:
                 connection.execute(table)
             text = dump_json(problem)
             connection.execute("INSERT INTO run VALUES (1, ?, 0, ?)", (text, crc32(text.encode())))
+            _insert(connection, events, Position(0, crc32(text.encode())), path)
             connection.execute("COMMIT")
             # At the end: a log that a full disk kept from being copied into the draft would be lost with its name.
             _use_log(connection, path)
@@ -233,10 +238,11 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     if application_id != APPLICATION_ID:
         raise StoreError(f"{path} is a database, but not a store of dale; choose another path. {NOT_CHANGED}")
     (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found != FORMAT:
+    if found not in (FORMAT, FORMAT_WITH_CORRECTIONS):
         age = "newer" if found > FORMAT else "older"
+        known = f"{FORMAT} and {FORMAT_WITH_CORRECTIONS}"
         raise StoreError(
-            f"{path} has store format {found}, but this version of dale reads format {FORMAT}; open the file with the "
+            f"{path} has store format {found}, but this version of dale reads formats {known}; open the file with the "
             f"{age} version of dale that created it, or choose another path. {NOT_CHANGED}"
         )
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
@@ -271,18 +277,26 @@ def write(path: Path, events: Sequence[Event], position: Position) -> Position:
     """Append events after a position, all of them or none; returns the position after them."""
     with translate_errors(path, "write to"), access_lock(path), connection_to(path, "rw") as connection:
         _begin(connection)
-        number, checksum = position
-        for event in events:
-            row = (event.number, event.session, str(event.kind), event.trial, event.time, dump_json(event.content))
-            number, checksum = event.number, row_checksum(row, checksum)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum))
-        changed = connection.execute(
-            "UPDATE run SET events = ?, checksum = ? WHERE events = ? AND checksum = ?", (number, checksum, *position)
-        )
-        if changed.rowcount != 1:
-            raise StoreError(f"{path} was changed by a process that did not wait for its lock. {NOT_CHANGED}")
+        after = _insert(connection, events, position, path)
         connection.execute("COMMIT")
-        return Position(number, checksum)
+        return after
+
+
+def _insert(connection: sqlite3.Connection, events: Sequence[Event], position: Position, path: Path) -> Position:
+    """Append events in the open transaction of a connection."""
+    number, checksum = position
+    for event in events:
+        row = (event.number, event.session, str(event.kind), event.trial, event.time, dump_json(event.content))
+        number, checksum = event.number, row_checksum(row, checksum)
+        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum))
+    changed = connection.execute(
+        "UPDATE run SET events = ?, checksum = ? WHERE events = ? AND checksum = ?", (number, checksum, *position)
+    )
+    if changed.rowcount != 1:
+        raise StoreError(f"{path} was changed by a process that did not wait for its lock. {NOT_CHANGED}")
+    if any(event.kind in CORRECTIONS for event in events):
+        connection.execute(f"PRAGMA user_version = {FORMAT_WITH_CORRECTIONS}")
+    return Position(number, checksum)
 
 
 def _begin(connection: sqlite3.Connection) -> None:

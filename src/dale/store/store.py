@@ -15,7 +15,6 @@ import socket
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,12 +24,13 @@ import scipy
 
 from dale._blas import cpu_kind
 from dale.errors import StoreError, StoreWarning
+from dale.history.correction import now
 from dale.history.history import History
 from dale.history.seeding import check_seed
 from dale.history.trial import Trial
 from dale.space.space import Space
 from dale.store.codec import dump_json
-from dale.store.events import Event, EventKind, event_content, replay
+from dale.store.events import CORRECTIONS, Event, EventKind, event_content, replay
 from dale.store.location import network_file_system, resolve_path
 from dale.store.locks import file_id, is_alive, remove_dead_sessions, session_lock, write_lock
 from dale.store.problem import MAX_SHOWN, differences
@@ -112,7 +112,7 @@ class Store:
             self.writing = True
             new_events, self._unread = [*self._unread, *self._read_new_events()], ()
             if not self._is_recorded:
-                self._append(EventKind.OPEN, None, {**worker(), "versions": versions(), "cpu": cpu_kind()})
+                self._append(EventKind.OPEN, None, {**worker(), "versions": versions(), "cpu": cpu_kind()}, now())
             yield new_events
             self._save()
             self._is_recorded = True
@@ -136,7 +136,8 @@ class Store:
 
     def append(self, kind: EventKind, trial: Trial) -> None:
         """Append an event about a trial; only inside a transaction, which writes it when it ends."""
-        self._append(kind, trial.id, event_content(kind, trial, self._space))
+        time = trial.corrections[-1].when if kind in CORRECTIONS else now()
+        self._append(kind, trial.id, event_content(kind, trial, self._space), time)
 
     def abandoned(self) -> int | None:
         """Id of the first pending trial whose process has ended, if any; only inside a transaction."""
@@ -158,10 +159,9 @@ class Store:
             self._track_owner(event)
         return events
 
-    def _append(self, kind: EventKind, trial: int | None, content: dict[str, Any]) -> None:
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
+    def _append(self, kind: EventKind, trial: int | None, content: dict[str, Any], time: str) -> None:
         number = self._position.number + len(self._unsaved) + 1
-        event = Event(number, self._session, kind, trial, now, content)
+        event = Event(number, self._session, kind, trial, time, content)
         self._unsaved.append(event)
         self._track_owner(event)
 

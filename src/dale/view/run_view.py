@@ -60,7 +60,7 @@ class RunView:
     @cached_property
     def finished(self) -> tuple[Trial, ...]:
         """The completed and failed trials, in the order of their ids."""
-        return tuple(t for t in self.trials if t.state is not TrialState.PENDING)
+        return tuple(t for t in self.trials if t.state in (TrialState.COMPLETE, TrialState.FAILED))
 
     @cached_property
     def observations(self) -> Observations:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dale import methods
 from dale._computing import computing
+from dale.history.correction import Correction
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
@@ -79,6 +80,7 @@ class Why:
         alternatives: All proposals that competed, the chosen one included; empty if they cannot be computed again.
         alternatives_note: Why there are none.
         record: How often predictions of this source were kept in the run.
+        corrections: What was changed after the outcome was reported.
 
     Examples:
         >>> import dale
@@ -107,6 +109,7 @@ class Why:
     alternatives: tuple[Alternative, ...]
     alternatives_note: str
     record: Record
+    corrections: tuple[Correction, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(_text(self))
@@ -134,7 +137,6 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
     alternatives, note = _alternatives(view, found, known)
     reason = found.reason
     prediction = next((p for p in predictions(view) if p.trial is found), None)
-    finished = reason.step is not None and found.value is not None
     return Why(
         trial=found.id,
         point=format_point(found.params),
@@ -149,18 +151,23 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
         error=None if prediction is None else prediction.error,
         best_before=_best_before(view, found),
         predicted_reduction=None if reason.step is None else reason.step.predicted_reduction,
-        actual_reduction=(
-            actual_reduction(reason.step, view.trials[reason.step.center], found)
-            if finished and reason.step is not None
-            else None
-        ),
+        actual_reduction=_actual_reduction(view, found),
         alpha_ratio=None if reason.log_alpha_ratio is None else float(np.exp(min(reason.log_alpha_ratio, 700.0))),
         length_scale=reason.length_scale,
         cooled=reason.cooled,
         alternatives=alternatives,
         alternatives_note=note,
         record=record_of(view, reason.source),
+        corrections=found.corrections,
     )
+
+
+def _actual_reduction(view: RunView, trial: Trial) -> float | None:
+    """The reduction of a local step; None for other trials, and if the step or its center has no value."""
+    step = trial.reason.step
+    if step is None or trial.value is None or view.trials[step.center].value is None:
+        return None
+    return actual_reduction(step, view.trials[step.center], trial)
 
 
 def _best_before(view: RunView, trial: Trial) -> float:
@@ -233,6 +240,7 @@ def _text(why: Why) -> list[str]:
     value = str(why.state) if why.value is None else f"{why.value:.6g}{'' if why.feasible else ' (infeasible)'}"
     lines = [f"trial {why.trial} at {why.point}: {value}"]
     rows = [("proposed by", SOURCE_STYLES[why.source].label), ("reason", why.reason)]
+    rows += [("corrected", str(correction)) for correction in why.corrections]
     if why.predicted is not None:
         rows.append(("predicted", f"{why.predicted:.6g} ± {why.std or 0.0:.2g}"))
     if why.error is not None:

@@ -26,7 +26,8 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) ->
     history = snapshot.history
     if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
-    earlier = [t for t in history.trials if t.reason.source is Source.REPLICATE and not t.retry]
+    replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
+    earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
     if earlier and (len(earlier) > 1 or not _is_tied(earlier[0], history.observations)):
         return None
     if not snapshot.domain.allowed(incumbent[None, :])[0]:  # the user has added it

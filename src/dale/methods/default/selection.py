@@ -77,7 +77,7 @@ def n_fruitless(history: History) -> int:
     best, n, has_stepped = math.inf, 0, False
     for trial in history.trials:
         has_stepped = has_stepped or trial.reason.source is Source.LOCAL
-        if trial.state is TrialState.PENDING or trial.retry:
+        if trial.state in (TrialState.PENDING, TrialState.DISCARDED) or trial.retry:
             continue
         value = trial.value if trial.value is not None and trial.feasible else math.inf
         if has_stepped and trial.reason.source is Source.GLOBAL and min(best, value) < math.inf:

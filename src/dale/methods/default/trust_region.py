@@ -22,6 +22,9 @@ error of a step, (value - mean) / std, at most ``MAX_ERROR``, and s the spread t
 
     spread^2 <- 7/8 spread^2 + 1/8 (s e)^2, between 1 and ``MAX_SPREAD``^2.
 
+Everything uses the values as they are now. A correction of a trial in a closed ball opens the region again
+(``history/closed_regions.py``).
+
 A region moves with the best observation, by at most two radii in its own coordinates. When its model predicts no
 further reduction, it is closed: no later proposal is in the closed ball around its center.
 """
@@ -36,6 +39,8 @@ from functools import cached_property
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.closed_regions import closed_by
+from dale.history.correction import Correction
 from dale.history.reason import TrustRegionStep
 from dale.history.trial import Trial, TrialState, actual_reduction
 from dale.methods.default.settings import TrustRegionSettings
@@ -143,7 +148,7 @@ class TrustRegionSet:
     def after(self, trial: Trial, trials: Sequence[Trial], s: TrustRegionSettings = DEFAULT) -> TrustRegionSet:
         """The regions after one more of the trials."""
         regions = self
-        for closing in trial.reason.closed_regions:
+        for closing in closed_by(trial, trials):
             regions = regions.close(Ellipsoid(trials[closing.center].unit_x, closing.radius))
         if trial.reason.step is not None:
             regions = regions._stepped(trial, trials[trial.reason.step.center], trial.reason.step, s)
@@ -170,15 +175,16 @@ class TrustRegionSet:
     def _stepped(self, trial: Trial, center: Trial, step: TrustRegionStep, s: TrustRegionSettings) -> TrustRegionSet:
         """The regions after the step of a trial.
 
-        Those without a value do not count, except that failures shrink a region that seeks feasible points.
+        Those without a value do not count, except that failures shrink a region that seeks feasible points. Nor does a
+        step whose center was discarded.
         """
         before = self.at(center.unit_x, s.initial_radius)
         shape = None if step.shape is None else np.array(step.shape)
         region = replace(before, radius=step.radius, shape=shape)
         counts = trial.state is TrialState.COMPLETE
         if step.constraint_scales:
-            counts = trial.state is not TrialState.PENDING and not trial.retry
-        if counts:
+            counts = trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry
+        if counts and center.state is not TrialState.DISCARDED:
             plateau = PLATEAU_RTOL * abs(center.value or 0.0)
             region = region.update(step, actual_reduction(step, center, trial), s, plateau).with_error_of(trial)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
@@ -199,6 +205,8 @@ class RegionReplay:
         if s == self._settings:
             changed = (i for i, (old, new) in enumerate(zip(self._trials, trials, strict=False)) if old is not new)
             same = next(changed, min(len(self._trials), len(trials)))
+            if _corrections(trials) != _corrections(self._trials):  # which may open a region that was closed before
+                same = 0
         self._trials, self._settings = trials, s
         del self._after[same // CHECKPOINT_INTERVAL + 1 :]
         regions, begin = self._after[-1], CHECKPOINT_INTERVAL * (len(self._after) - 1)
@@ -207,6 +215,11 @@ class RegionReplay:
             if (i + 1) % CHECKPOINT_INTERVAL == 0:
                 self._after.append(regions)
         return regions
+
+
+def _corrections(trials: Sequence[Trial]) -> list[tuple[int, tuple[Correction, ...]]]:
+    """The corrections of a run, by trial."""
+    return [(trial.id, trial.corrections) for trial in trials if trial.corrections]
 
 
 def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector) -> float:

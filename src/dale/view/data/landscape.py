@@ -11,6 +11,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale._computing import computing
 from dale.acquisition.feasibility import Feasibility
+from dale.history.closed_regions import closed_regions
 from dale.history.reason import Source
 from dale.models.constraint_gp import fit_constraints
 from dale.models.ellipsoid import Ellipsoid
@@ -260,10 +261,9 @@ def _regions(view: RunView, names: Sequence[str]) -> tuple[Region, ...]:
     if any(p.n_coordinates != 1 or not p.is_numeric for p in parameters):
         return ()
     regions = []
-    for trial in view.trials:
-        for closed in trial.reason.closed_regions:
-            ball = Ellipsoid(view.trials[closed.center].unit_x, closed.radius)
-            regions.append(Region(_outline(view, names, ball), closed.center, True, closed.converged))
+    for closed in closed_regions(view.trials):
+        ball = Ellipsoid(view.trials[closed.center].unit_x, closed.radius)
+        regions.append(Region(_outline(view, names, ball), closed.center, True, closed.converged))
     steps = [t.reason.step for t in view.trials if t.reason.step is not None]
     if steps:
         step, S = steps[-1], None if steps[-1].shape is None else np.array(steps[-1].shape)

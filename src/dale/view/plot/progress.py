@@ -225,6 +225,8 @@ def _look(state: TrialState, source: Any, theme: Theme) -> tuple[str, str, str]:
         return "failed", theme.alert, "xxx"
     if state is TrialState.PENDING:
         return "pending", theme.grid, "..."
+    if state is TrialState.DISCARDED:
+        return "discarded", theme.grid, "///"
     return SOURCE_STYLES[source].label, theme.colour_of(source), ""
 
 

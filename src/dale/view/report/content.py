@@ -102,13 +102,17 @@ def _trials(view: RunView) -> dict[str, Any]:
         "source": [str(t.reason.source) for t in trials],
         "at": [_column(view, name, trials) for name in view.space.names],
         "constraints": [significant(t.constraints) for t in trials] if any(t.constraints for t in trials) else None,
-        "reason": [str(t.reason) for t in trials],
+        "reason": [_reason(t) for t in trials],
         "predicted": significant(t.reason.mean for t in trials),
         "std": significant((predicted[t.id].std if t.id in predicted else t.reason.std) for t in trials),
         "error": [errors.number(t) for t in trials],
         "errors": errors.texts,
         "bestTrial": None if view.best is None else view.best.id,
     }
+
+
+def _reason(trial: Trial) -> str:
+    return "; corrected: ".join(map(str, (trial.reason, *trial.corrections)))
 
 
 def _column(view: RunView, name: str, trials: tuple[Trial, ...]) -> list[float | None]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.closed_regions import closed_regions
 from dale.history.minima import LocalMinimum
 from dale.models.ellipsoid import Ellipsoid
 from dale.view.report.numbers import significant
@@ -60,8 +61,7 @@ def regions_of(view: RunView) -> list[dict[str, Any]]:
     """The last closed regions, and the region of the last local step."""
     found = [
         (Ellipsoid(view.trials[closed.center].unit_x, closed.radius), closed.center, True)
-        for trial in view.trials
-        for closed in trial.reason.closed_regions
+        for closed in closed_regions(view.trials)
     ][-MAX_REGIONS:]
     steps = [t.reason.step for t in view.trials if t.reason.step is not None]
     if steps:

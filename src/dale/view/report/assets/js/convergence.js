@@ -1,7 +1,7 @@
 // The value of every trial, and the best value so far.
 
 function drawConvergence() {
-  const shown = trials.filter((t) => t.state !== "pending");
+  const shown = trials.filter(isFinished);
   const { section, bar, body } = card("convergence", "Convergence", {
     wide: true,
     note: data.trials.mean

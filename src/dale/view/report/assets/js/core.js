@@ -61,6 +61,11 @@ function percent(fraction) {
   return fraction === null ? "–" : `${format(100 * fraction, 3)} %`;
 }
 
+/** Whether a trial has an outcome that counts. */
+function isFinished(trial) {
+  return trial.state === "complete" || trial.state === "failed";
+}
+
 /** How a trial ended, in a few words. */
 function outcome(trial) {
   if (trial.value === null) return trial.state;

@@ -40,7 +40,7 @@ function drawPlane() {
     selection("planeY", "y", options, chosen.planeY, pick("planeY", "planeX")),
     selection("planeKind", "show", [["mean", "mean"], ["std", "standard deviation"]], chosen.planeKind, (value) => { chosen.planeKind = value; chart.render(); }),
     checkbox("planeTrials", "trials", () => chart.render()), checkbox("planeRegions", "regions", () => chart.render()), chart.buttons());
-  section.append(scaleBar, legend(trials.filter((t) => t.state !== "pending"), [
+  section.append(scaleBar, legend(trials.filter(isFinished), [
     ["star", STAR, "best"], ["minimum", RING, "local minimum (ring: + 1 % of the range; dashed: in another section)"],
     ...(data.regions.length ? [["floor", RING, "trust region (dotted: closed)"]] : [])]));
 }
@@ -91,7 +91,7 @@ function drawSection(chart, plane, scaleBar) {
   if (plane.feasible && smooth) drawForbidden(chart, plane);
   if (state.choice.planeRegions) drawRegions(chart, plane);
   if (state.choice.planeTrials) {
-    const shown = trials.filter((t) => t.state !== "pending" && t.at[plane.i] !== null && t.at[plane.j] !== null);
+    const shown = trials.filter((t) => isFinished(t) && t.at[plane.i] !== null && t.at[plane.j] !== null);
     drawTrials(chart, chart.over, shown, (t) => chart.x(jitter(plane.i, t, 0)), (t) => chart.y(jitter(plane.j, t, 1)), 32);
   }
   if (plane.at[0] !== null && plane.at[1] !== null) drawStar(chart.over, chart.x(plane.at[0]), chart.y(plane.at[1]));

@@ -55,7 +55,7 @@ function drawTable() {
   const only = (key, label, options) => selection(`table-${key}`, label, [["", "all"], ...options], table[key], (value) => { table[key] = value; table.page = 0; render(); });
   const sources = [...new Set(trials.map((t) => t.source))].map((s) => [s, data.sources[s]]);
   body.append(
-    h("div", { class: "filters" }, search, only("state", "state", [["complete", "complete"], ["failed", "failed"], ["pending", "pending"], ["infeasible", "infeasible"]]), only("source", "proposed by", sources), count),
+    h("div", { class: "filters" }, search, only("state", "state", [["complete", "complete"], ["failed", "failed"], ["pending", "pending"], ["discarded", "discarded"], ["infeasible", "infeasible"]]), only("source", "proposed by", sources), count),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Trials" }, h("table", { id: "table" }, h("thead", {}, h("tr", {}, ...heads)), rows)),
     h("div", { class: "pages" }, previous, following));
   openInTable = (trial) => {

@@ -1,0 +1,126 @@
+"""How the outcome of a trial changes: reported as a value or a failure, corrected, or discarded.
+
+Each function returns the trial with its new outcome, or raises an error that says why it cannot have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dale.errors import TrialError
+from dale.history.correction import Correction, check_who, check_why, now
+from dale.history.evaluation import Evaluation, NotFinite, check_evaluation
+from dale.history.trial import Trial, TrialState, check_number_of_constraints, kept_error, last_evaluation
+from dale.space.point import short_repr
+
+NOT_CHANGED = "Nothing was changed"
+
+
+def told(trial: Trial, evaluation: Evaluation) -> Trial:
+    """The trial with its value; itself if it has this one already."""
+    _check_not_discarded(trial)
+    if trial.state is TrialState.COMPLETE:
+        before = last_evaluation(trial)
+        if before == evaluation:
+            return trial
+        raise TrialError(
+            f"trial {trial.id} already has {before!r}, got {evaluation!r}; nothing was changed. If the first value is "
+            "wrong, correct it with amend(trial, value=...)"
+        )
+    return replace(trial, state=TrialState.COMPLETE, error=None, retry=False, **vars(evaluation))
+
+
+def failed(trial: Trial, error: str, *, retry: bool) -> Trial:
+    """The trial after a failure."""
+    _check_not_discarded(trial)
+    if trial.state is TrialState.COMPLETE:
+        raise TrialError(
+            f"trial {trial.id} already has the value {trial.value!r} and cannot fail; nothing was changed. If the "
+            "value is not valid, use discard(trial, why)"
+        )
+    return replace(trial, state=TrialState.FAILED, error=kept_error(error), retry=retry)
+
+
+def amended(trials: Sequence[Trial], trial: Trial, changes: Evaluation, who: str | None, why: str) -> Trial:
+    """The trial with other numbers; itself if it has them already.
+
+    Args:
+        trials: All trials of the run.
+        trial: The trial to correct.
+        changes: The new numbers, unchecked; None for those that stay as they are.
+        who: Who corrects it; None for the user of the process.
+        why: The reason.
+    """
+    who, why = check_who(who), check_why(why)
+    _check_finished(trial, "correct")
+    before = last_evaluation(trial)
+    evaluation = _changed(trial, before, changes)
+    check_number_of_constraints(evaluation.constraints, trials)
+    if trial.state is TrialState.COMPLETE and evaluation == before:
+        return trial
+    return corrected(trial, evaluation, who=who, when=now(), why=why, n_trials=len(trials))
+
+
+def discarded(trials: Sequence[Trial], trial: Trial, who: str | None, why: str) -> Trial:
+    """The trial without its outcome; arguments as in ``amended``."""
+    who, why = check_who(who), check_why(why)
+    _check_finished(trial, "discard")
+    if trial.state is TrialState.DISCARDED:
+        raise TrialError(
+            f"trial {trial.id} is discarded already: {trial.corrections[-1]}. {NOT_CHANGED}; to use the trial again, "
+            "call amend(trial, value=...)"
+        )
+    return corrected(trial, None, who=who, when=now(), why=why, n_trials=len(trials))
+
+
+def corrected(trial: Trial, after: Evaluation | None, *, who: str, when: str, why: str, n_trials: int) -> Trial:
+    """The trial after a correction, with another outcome or None."""
+    before = last_evaluation(trial) if trial.state is TrialState.COMPLETE else None
+    correction = Correction(before, after, who, when, why, n_trials, trial.error)
+    state = TrialState.DISCARDED if after is None else TrialState.COMPLETE
+    outcome = vars(Evaluation(None) if after is None else after)
+    corrections = (*trial.corrections, correction)
+    return replace(trial, state=state, error=None, retry=False, corrections=corrections, **outcome)
+
+
+def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation) -> Evaluation:
+    """The evaluation with the changes."""
+    value, noise, constraints = changes.value, changes.noise, changes.constraints
+    if value is None and noise is None and constraints is None:
+        raise TypeError(f"amend trial {trial.id}: expected a value, noise or constraints to change, got none of them")
+    if value is None and trial.state is not TrialState.COMPLETE:
+        raise TrialError(
+            f"trial {trial.id} is {trial.state} and has no value, got only its noise or constraints; pass value= too. "
+            f"{NOT_CHANGED}"
+        )
+    try:
+        if isinstance(value, Evaluation):  # with its own noise and constraints
+            return check_evaluation(value, noise, () if constraints is None else constraints)
+        base = Evaluation(None) if before is None else before
+        return check_evaluation(
+            base.value if value is None else value,
+            base.noise if noise is None else noise,
+            base.constraints if constraints is None else constraints,
+        )
+    except NotFinite:
+        raise NotFinite(
+            f"amend trial {trial.id}: expected finite numbers, got value {short_repr(value)}, constraints "
+            f"{short_repr(constraints)}; if the evaluation has no valid value, use discard(trial, why). {NOT_CHANGED}"
+        ) from None
+
+
+def _check_finished(trial: Trial, action: str) -> None:
+    if trial.state is TrialState.PENDING:
+        raise TrialError(
+            f"trial {trial.id} is pending, so there is nothing to {action}; expected a complete or failed trial. "
+            f"Report its outcome with tell(trial, value) or fail(trial, why). {NOT_CHANGED}"
+        )
+
+
+def _check_not_discarded(trial: Trial) -> None:
+    if trial.state is TrialState.DISCARDED:
+        raise TrialError(
+            f"trial {trial.id} was discarded: {trial.corrections[-1]}. {NOT_CHANGED}; to give it a value, use "
+            "amend(trial, value=...)"
+        )
