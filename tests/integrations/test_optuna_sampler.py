@@ -9,6 +9,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 
 import dale
+from dale.history.reason import Source
 from dale.integrations.optuna import DaleSampler
 
 
@@ -81,6 +82,26 @@ def test_its_proposals_are_those_of_dale_bit_for_bit(f, n):
             optimizer.tell(asked, trial.value)
     assert {str(t.reason.source) for t in optimizer.history} >= {"added", "initial_design", "local", "global"}
     assert len({tuple(t.params.items()) for t in study.trials}) == n
+
+
+def test_so_is_a_replicate_of_the_best_point():
+    """Steps in a curved valley fail, and dale evaluates the best point again, in case the values are noisy."""
+
+    def rosenbrock(trial):
+        x, y = (15 * trial.suggest_float(name, 0, 1) - 5 for name in ("u0", "u1"))
+        return 100 * (y - x**2) ** 2 + (1 - x) ** 2
+
+    replicated = 0
+    for seed in (0, 1, 4):
+        study = run(20, DaleSampler(seed=seed), f=rosenbrock)
+        optimizer = dale.Optimizer(dale.Space(u0=(0, 1), u1=(0, 1)), seed=seed)
+        optimizer.add(study.trials[0].params, study.trials[0].value)
+        for trial in study.trials[1:]:
+            asked = optimizer.ask()
+            assert dict(asked.params) == trial.params
+            optimizer.tell(asked, trial.value)
+        replicated += sum(t.reason.source is Source.REPLICATE for t in optimizer.history)
+    assert replicated > 0
 
 
 def test_a_sampler_without_its_cache_continues_bit_for_bit():

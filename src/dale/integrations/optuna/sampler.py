@@ -149,7 +149,8 @@ class DaleSampler(BaseSampler):
             known = set(history.numbers)
             snapshot = history.update(_others(study, trial))
             earlier = any(number < trial.number for number in history.numbers if number not in known)
-            if not earlier and _is_free(admitted, snapshot):
+            replicates = snapshot.is_noisy or reason.source is Source.REPLICATE
+            if not earlier and _is_free(admitted, snapshot, replicates=replicates):
                 break
         return params
 
@@ -159,6 +160,8 @@ class DaleSampler(BaseSampler):
         try:
             domain.check_not_exhausted(taken)
             point, reason = check_proposal(self._method.propose(snapshot, rng), domain.dimension, self._method)
+            if reason.source is Source.REPLICATE and (known := snapshot.history.best_at(point)):
+                return Admitted(known.unit_x, known.params, replaced=False), reason
             admitted = domain.admit(point, taken, rng.fresh)
         except SpaceExhausted:
             return None
@@ -175,9 +178,9 @@ def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
 
 
-def _is_free(admitted: Admitted, snapshot: Snapshot) -> bool:
-    """Whether no other trial is at this point; a replicate of a finished one, if values are noisy, is free."""
-    if snapshot.is_noisy or snapshot.is_exhausted:
+def _is_free(admitted: Admitted, snapshot: Snapshot, *, replicates: bool) -> bool:
+    """Whether no other trial is at this point; with ``replicates``, no running one."""
+    if replicates or snapshot.is_exhausted:
         return not bool(np.any(np.all(snapshot.history.pending == admitted.unit_x, axis=1)))
     return not bool(np.any(np.all(snapshot.taken == admitted.unit_x, axis=1)))
 
