@@ -100,10 +100,11 @@ def minimize(
             values are sensible: no model rules out a lower value in unexplored parts of the space, so the global model
             hardly expects less. None never stops for this.
         stopping: Stopping rules of your own, one or a sequence (``dale.history.stopping.StoppingRule``).
-        constraints: Input constraints, which no proposal violates: SciPy's ``LinearConstraint`` or
-            ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True where a point is allowed,
-            or numbers that are at most 0 there; one of them or a sequence. Outcome constraints, known only after an
-            evaluation, are returned by ``fun`` instead, in a ``dale.Evaluation``.
+        constraints: Input constraints, which no proposal violates: text such as ``"0 <= a + b <= 4"``, SciPy's
+            ``LinearConstraint`` or ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True
+            where a point is allowed, or numbers that are at most 0 there; one of them or a sequence. Equalities must be
+            linear: ``"a + b + c == 1"``, or a ``LinearConstraint`` with ``lb == ub``. Outcome constraints, known only
+            after an evaluation, are returned by ``fun`` instead, in a ``dale.Evaluation``.
         n_parallel: Number of evaluations at once. As soon as one ends, the next is proposed, so a run depends on the
             order in which they end. More than 1 without an executor, or a ``timeout``, runs each evaluation in a new
             process: a crash there fails its trial only. None for 1, or for the workers of the executor. A program

@@ -73,11 +73,12 @@ class Optimizer(RunState):
         store: str | os.PathLike[str] | None = None,
         objective: Mapping[str, Any] | None = None,
     ) -> None:
-        self.space: Space = as_space(space)
+        space = as_space(space)
         seed = None if seed is None else check_seed(seed)
         self.method: Method = methods.default() if method is None else check_method(method)
         default_noise = check_default_noise(noise)
-        self.constraints: Constraints | None = as_constraints(constraints, self.space)
+        self.constraints: Constraints | None = as_constraints(constraints, space)
+        self.space: Space = space if self.constraints is None else self.constraints.space
         if self.constraints is not None:
             require_constraints(self.method, outcome=False)
         with computing():

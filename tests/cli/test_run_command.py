@@ -124,6 +124,32 @@ class TestRun:
         assert sorted(names("here"), key=int) == [str(t.id) for t in run.history[2:]]
         assert capsys.readouterr().err == ""
 
+    def test_constraints_in_the_file_of_the_space(self, capsys):
+        Path("space.toml").write_text(
+            'constraints = ["lc + lp <= 1.2", "a + b + c == 1"]\n'
+            + "".join(f"{name} = [0, 1]\n" for name in ("a", "b", "c", "lc", "lp"))
+        )
+        program("sim.py", "a, b, c, lc, lp = map(float, sys.argv[1:]); print((a - b) ** 2 - lc * lp + c)")
+        for budget in ("4", "8"):
+            args = ("{a}", "{b}", "{c}", "{lc}", "{lp}")
+            assert main(line("--budget", budget, "--seed", "0", "--no-progress", args=args)) == 0
+        run = dale.open("run.db")
+        assert len(run.history) == 8
+        assert run.space.dimension == 4
+        for p in (t.params for t in run.history):
+            assert abs(p["a"] + p["b"] + p["c"] - 1) < 3e-16
+            assert p["lc"] + p["lp"] <= 1.2
+        Path("space.toml").write_text(Path("space.toml").read_text().replace("1.2", "1.3"))
+        assert main(line("--budget", "9", "--no-progress", args=args)) == 2
+        assert "constraints is ['lc + lp <= 1.2'" in capsys.readouterr().err
+
+    def test_an_error_in_a_constraint_is_one_line(self, capsys):
+        Path("space.toml").write_text('constraints = ["a + c <= 4"]\na = [0, 1]\nb = [0, 1]\n')
+        assert main(line("--budget", "4")) == 2
+        (error,) = capsys.readouterr().err.splitlines()
+        assert "space.toml: constraint 'a + c <= 4', position 5: expected the name of a parameter, got 'c'" in error
+        assert error.endswith("the parameters are a, b")
+
     def test_a_function(self, capsys):
         Path("package").mkdir()
         Path("package/model.py").write_text("class Loss:\n    @staticmethod\n    def of(p): return p['a'] + p['b']\n")

@@ -90,7 +90,7 @@ def test_the_minimum_on_the_boundary_of_a_constraint():
 @pytest.mark.parametrize(
     ("constraint", "message"),
     [
-        ({"type": "eq", "fun": np.sum}, "to satisfy an equation, compute one variable from the others"),
+        ({"type": "eq", "fun": np.sum}, "for a linear equality use LinearConstraint"),
         ({"fun": np.sum}, 'expected constraints as {"type": "ineq"'),
         ({"type": "ineq"}, 'expected constraints as {"type": "ineq"'),
     ],

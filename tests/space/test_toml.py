@@ -164,3 +164,35 @@ def test_text_with_many_dots_is_no_nesting(tmp_path):
     lines = [f'kind = {{options = ["{dots}", \'{dots}b\', """{dots}\n{dots}"""]}}', f"# {dots}", "x = [0.25, 1.5]"]
     (tmp_path / "space.toml").write_text("\n".join(lines))
     assert dale.Space.from_toml(tmp_path / "space.toml").names == ("kind", "x")
+
+
+class TestConstraints:
+    PARAMETERS = "a = [0, 1]\nb = [0, 1]\n"
+
+    def test_text_or_a_list_of_text(self, read):
+        assert read('constraints = ["a + b <= 1", "a >= 0.2"]\n' + self.PARAMETERS).constraints == (
+            "a + b <= 1",
+            "a >= 0.2",
+        )
+        assert read('constraints = "a + b <= 1"\n' + self.PARAMETERS).constraints == ("a + b <= 1",)
+        assert read("constraints = []\n" + self.PARAMETERS).constraints == ()
+        assert read(self.PARAMETERS).constraints == ()
+
+    def test_they_are_a_part_of_the_space(self, read):
+        space = read('constraints = ["a + b <= 1"]\n' + self.PARAMETERS)
+        assert space.names == ("a", "b")
+        assert space != read(self.PARAMETERS)
+        optimizer = dale.Optimizer(space, seed=0, constraints="a >= 0.2")
+        for trial in optimizer.ask(6):
+            assert trial.params["a"] + trial.params["b"] <= 1
+            assert trial.params["a"] >= 0.2
+
+    def test_a_parameter_of_this_name(self, read):
+        assert read("constraints = [0, 1]\n").names == ("constraints",)
+        assert read("[constraints]\nlow = 0\nhigh = 1\n").names == ("constraints",)
+
+    def test_errors(self, read):
+        with pytest.raises(dale.SpaceError, match=r"constraints: expected text, such as 'a \+ b <= 4', got 3"):
+            read('constraints = ["a <= 1", 3]\n' + self.PARAMETERS)
+        with pytest.raises(dale.SpaceError, match=r"\.toml: constraint 'a <= d', position 6: .*got 'd'"):
+            read('constraints = ["a <= d"]\n' + self.PARAMETERS)

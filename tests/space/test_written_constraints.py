@@ -21,6 +21,8 @@ def test_all_notations_are_equivalent():
         "nonlinear": NonlinearConstraint(lambda x: x[0] + 2 * x[1], -0.5, 1.0),
         "bool": lambda x: -0.5 <= x[0] + 2 * x[1] <= 1.0,
         "numbers": lambda x: [-0.5 - x[0] - 2 * x[1], x[0] + 2 * x[1] - 1.0],
+        "text": "-0.5 <= x0 + 2 * x1 <= 1",
+        "nonlinear text": "-0.5 <= x0 + 2 * x1 ** 1 <= 1",
     }
     X = np.array([space.decode(p) for p in POINTS])
     expected = (X @ [1, 2] >= -0.5) & (X @ [1, 2] <= 1.0)
@@ -30,8 +32,8 @@ def test_all_notations_are_equivalent():
         np.testing.assert_array_equal(np.all(read.values(POINTS) <= 0, axis=1), expected)
         assert [read.allows(x) for x in X[:50]] == expected[:50].tolist()
     all_of_them = as_constraints(list(written.values()), space)
-    assert all_of_them.values(POINTS).shape == (400, 7)
-    np.testing.assert_array_equal(all_of_them.boolean, [False, False, False, False, True, False, False])
+    assert all_of_them.values(POINTS).shape == (400, 11)
+    np.testing.assert_array_equal(np.flatnonzero(all_of_them.boolean), [4])
 
 
 def test_arguments_in_a_named_space():
@@ -91,8 +93,14 @@ def test_a_constraint_cannot_change_the_point():
 
 
 CASES = {
-    "equality": (LinearConstraint([[1, 1]], 1, 1), SQUARE, dale.SpaceError, "equality.*remove one parameter"),
-    "crossed": (LinearConstraint([[1, 1]], 2, 1), SQUARE, dale.SpaceError, "expected lb < ub"),
+    "equality": (
+        NonlinearConstraint(lambda x: x[0] * x[1], 1, 1),
+        SQUARE,
+        dale.SpaceError,
+        "nonlinear equality .*not supported; remove one parameter",
+    ),
+    "crossed": (LinearConstraint([[1, 1]], 2, 1), SQUARE, dale.SpaceError, "expected lb <= ub"),
+    "infinite": (LinearConstraint([[1, 1]], np.inf, np.inf), SQUARE, dale.SpaceError, "expected lb <= ub"),
     "columns": (LinearConstraint([[1, 1, 1]], 0, 1), SQUARE, dale.SpaceError, "expected 2 columns"),
     "choices": (
         LinearConstraint([[1, 1]], 0, 1),
@@ -108,7 +116,23 @@ CASES = {
     ),
     "dictionary": ([{"type": "ineq", "fun": len}], SQUARE, TypeError, "opposite sign"),
     "number": (3, SQUARE, TypeError, "got 3"),
-    "text": ("x0 < x1", SQUARE, TypeError, "got 'x0 < x1'"),
+    "text": ("x0 < x1", SQUARE, dale.SpaceError, "position 4: .*got '<'; did you mean '<='"),
+    "text of a choice": (
+        "a + b <= 1",
+        dale.Space(a=dale.Choice(["u", "v"]), b=(0, 1)),
+        dale.SpaceError,
+        "involves 'a', which is not numeric; in Python, use a callable",
+    ),
+    "text of a conditional parameter": (
+        "n + x <= 1",
+        dale.Space(n=dale.Int(1, 3), x=dale.Float(0, 1).when(n=2)),
+        dale.SpaceError,
+        "involves 'x', which is conditional",
+    ),
+    "nonlinear equality as text": ("x0 * x1 == 1", SQUARE, dale.SpaceError, "is a nonlinear equality"),
+    "text without a parameter": ("x0 - x0 <= 1", SQUARE, dale.SpaceError, "because they cancel"),
+    "division by zero": ("x0 / 0 <= 1", SQUARE, dale.SpaceError, "cannot be evaluated: float division by zero"),
+    "overflow": ("1e300 * 1e300 * x0 <= 1", SQUARE, dale.SpaceError, "expected finite numbers"),
 }
 
 
@@ -136,3 +160,40 @@ def test_decode_columns_is_decode():
     )
     points = np.vstack([np.random.default_rng(2).random((50, 4)), np.zeros(4), np.ones(4)])
     assert space.decode_columns(points) == {name: [space.decode(p)[name] for p in points] for name in space.names}
+
+
+class TestText:
+    def test_linear_comparisons_become_rows(self):
+        space = dale.Space(a=(0, 2), b=(0, 2), c=dale.Choice(["u", "v"]), d=dale.Int(0, 3))
+        read = as_constraints("0 <= 2 * (a - b) / 4 + 1 <= d", space)
+        (linear,) = read.functions
+        assert linear.names == ("a", "b", "d")
+        np.testing.assert_array_equal(linear.A, [[-0.5, 0.5, 0], [0.5, -0.5, -1]])
+        np.testing.assert_array_equal(linear.upper, [1, -1])
+        assert read.allows({"a": 1.0, "b": 1.0, "c": "u", "d": 1})
+        assert not read.allows({"a": 1.0, "b": 1.0, "c": "u", "d": 0})
+
+    def test_the_boundary_is_allowed_as_in_python(self):
+        read = as_constraints("x0 + x1 <= 0.3", as_space([(0, 1), (0, 1)]))
+        assert not read.allows(np.array([0.1, 0.2]))  # 0.30000000000000004
+        assert read.allows(np.array([0.15, 0.15]))
+
+    def test_beside_conditional_parameters(self):
+        space = dale.Space(n=dale.Int(1, 3), x=dale.Float(0, 1).when(n=2), y=(0, 1))
+        read = as_constraints(["n * y <= 2", "n + y <= 3"], space)
+        points = np.random.default_rng(0).random((50, space.dimension))
+        params = [space.decode(p) for p in points]
+        expected = [p["n"] * p["y"] <= 2 and p["n"] + p["y"] <= 3 for p in params]
+        assert [read.allows(p) for p in params] == expected == read.allowed(points).tolist()
+
+    def test_a_math_error_is_not_allowed(self):
+        read = as_constraints("sqrt(x1) <= x0", as_space(SQUARE))
+        assert read.allows(np.array([1.0, 0.5]))
+        assert not read.allows(np.array([1.0, -0.5]))
+        assert "math domain error" in read.last_error
+
+    def test_constraints_of_the_space_come_first(self, tmp_path):
+        (tmp_path / "space.toml").write_text('constraints = ["a + b <= 1"]\na = [0, 1]\nb = [0, 1]\n')
+        read = as_constraints("a >= 0.5", dale.Space.from_toml(tmp_path / "space.toml"))
+        assert read.labels == ("constraint 'a + b <= 1'", "constraint 'a >= 0.5'")
+        assert [read.allows({"a": a, "b": 0.3}) for a in (0.4, 0.6, 0.8)] == [False, True, False]

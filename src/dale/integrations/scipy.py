@@ -19,6 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, Optimi
 from dale._arrays import Vector
 from dale.history.result import Result
 from dale.minimize import minimize
+from dale.space.equalities import BY_HAND
 
 BUDGET_PER_VARIABLE = 20  # evaluations by default, for each variable and one more
 PASSED_ON = frozenset(  # options that are arguments of dale.minimize
@@ -141,7 +142,7 @@ def _from_dictionary(constraint: Mapping[str, Any]) -> _AtMostZero:
         raise ValueError(
             'expected constraints as {"type": "ineq", "fun": ...}, LinearConstraint or NonlinearConstraint, got '
             f"{dict(constraint)!r}"
-            + ("; to satisfy an equation, compute one variable from the others" if kind == "eq" else "")
+            + (f"; for a linear equality use LinearConstraint, for another one {BY_HAND}" if kind == "eq" else "")
         )
     return _AtMostZero(constraint["fun"], tuple(constraint.get("args", ())))
 

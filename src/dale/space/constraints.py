@@ -4,34 +4,41 @@ Each constraint is converted to constraint values, numbers that are at most 0 wh
 
     LinearConstraint(A, lb, ub)          lb - A x,  A x - ub        (sides that are finite)
     NonlinearConstraint(fun, lb, ub)     lb - fun(x),  fun(x) - ub
+    text, "0 <= a + b <= c ** 2"         left - right of each comparison (``space/expressions.py``)
     a callable that returns numbers      the numbers
     a callable that returns a bool       -1 for True, 1 for False
 
 They are evaluated at the point that the objective receives, after rounding. For floats, a - b <= 0 exactly if a <= b,
 so a point that is allowed here also passes the user's own comparison. A point at which a constraint raises an exception
 or returns NaN is not allowed.
+
+Linear equalities (a LinearConstraint with lb = ub, or text with ==) become a part of the space. Of these, only the
+bounds of the parameters that they determine are left here (``space/equalities.py``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
+from dale.space.equalities import BY_HAND, Equality
+from dale.space.expressions import Comparison, parse_constraint
 from dale.space.point import Params
 from dale.space.space import Space
 
 SUMMATION_ERROR = 1e-13  # relative to the terms: bound on the effect of the order of summation
 EXPECTED = (
-    "constraints must be scipy.optimize.LinearConstraint or NonlinearConstraint, or callables that take the "
-    "argument of the objective and return True where a point is allowed, or numbers that are at most 0 there"
+    "constraints must be text such as 'a + b <= 4', scipy.optimize.LinearConstraint or NonlinearConstraint, or "
+    "callables that take the argument of the objective and return True where a point is allowed, or numbers that are "
+    "at most 0 there"
 )
 
 
@@ -40,10 +47,12 @@ class Linear:
     """Constraint values of lower <= A x <= upper, for the finite sides: A x - upper.
 
     Attributes:
+        names: The parameters x.
         A: One row for each constraint value, (k, n).
         upper: Upper bounds on A x, (k,).
     """
 
+    names: tuple[str, ...]
     A: Matrix
     upper: Vector
 
@@ -82,19 +91,31 @@ class Nonlinear:
 
 
 @dataclass(frozen=True, eq=False)
+class Written:
+    """Constraint values of comparisons that are not linear: left - right."""
+
+    comparisons: tuple[Comparison, ...]
+
+    def __call__(self, values: Mapping[str, float]) -> Vector:
+        """Constraint values at one point."""
+        return np.array([comparison.value(values) for comparison in self.comparisons])
+
+
+@dataclass(frozen=True, eq=False)
 class Constraints:
     """All constraints on the inputs of a space.
 
     Attributes:
-        space: The space.
-        functions: For each constraint, a function of a point that returns constraint values or a bool.
-        of_arrays: Indices of the constraints that take an array of numbers; the others take what the objective takes.
-        given: The constraints as the user wrote them.
+        space: The space; equalities among the constraints are a part of it.
+        functions: Functions of a point that return constraint values or a bool: ``Linear``, ``Nonlinear``, ``Written``,
+            or the user's own, which take what the objective takes.
+        labels: What error messages call them.
+        given: The constraints as the user wrote them, without those of the space.
     """
 
     space: Space
     functions: tuple[Callable[[Any], Any], ...]
-    of_arrays: frozenset[int]
+    labels: tuple[str, ...]
     given: tuple[Any, ...] = ()
     _boolean: dict[int, np.ndarray] = field(default_factory=dict)
     _errors: list[str] = field(default_factory=list)
@@ -119,7 +140,7 @@ class Constraints:
         params = _DecodedPoints(self.space, points)
         for i, function in enumerate(self.functions):
             if isinstance(function, Linear):
-                values, error = function.evaluate(params.arrays)
+                values, error = function.evaluate(params.arrays(function.names))
                 unsure = np.flatnonzero(allowed & np.any(np.abs(values) <= error, axis=1))
                 allowed &= np.all(values <= 0, axis=1)
             else:
@@ -138,14 +159,14 @@ class Constraints:
         function = self.functions[i]
         if isinstance(function, Linear):
             self._boolean.setdefault(i, np.zeros(len(function.upper), dtype=bool))
-            return function.evaluate(params.arrays)[0]
+            return function.evaluate(params.arrays(function.names))[0]
         rows = []
         for j in range(m):
             values, boolean = self._evaluate(i, params[j])
             if np.isfinite(values).all() and len(self._boolean.setdefault(i, boolean)) != len(values):
                 raise SpaceError(
-                    f"expected as many numbers from constraint {i} at every point, got {len(values)} at {params[j]!r} "
-                    f"and {len(self._boolean[i])} elsewhere"
+                    f"expected as many numbers from {self.labels[i]} at every point, got {len(values)} at "
+                    f"{params[j]!r} and {len(self._boolean[i])} elsewhere"
                 )
             rows.append(values)
         k = len(self._boolean.get(i, np.ones(1)))
@@ -153,14 +174,22 @@ class Constraints:
 
     def _evaluate(self, i: int, params: Params) -> tuple[Vector, np.ndarray]:
         """Values of constraint number i at a copy of a point, and which of them come from a bool."""
-        if i in self.of_arrays and not isinstance(params, np.ndarray):
-            params = self.space.as_array(params)
-        copy = params.copy() if isinstance(params, np.ndarray) else dict(params)
         try:
-            return _as_values(self.functions[i](copy))
+            return _as_values(self.functions[i](self._argument(self.functions[i], params)))
         except Exception as error:  # the user's function may raise anything
             self._errors[:] = [f"{type(error).__name__}: {error}"]
             return np.array([np.inf]), np.zeros(1, dtype=bool)
+
+    def _argument(self, function: Callable[[Any], Any], params: Params) -> Any:
+        """A point as a function takes it; a copy, which the function may change."""
+        if isinstance(function, Linear):
+            values = self.space.by_name(params)
+            return np.array([values[name] for name in function.names], dtype=float)
+        if isinstance(function, Written):
+            return self.space.by_name(params)
+        if isinstance(function, Nonlinear):
+            params = self.space.as_array(params)
+        return params.copy() if isinstance(params, np.ndarray) else dict(params)
 
 
 class _DecodedPoints:
@@ -172,7 +201,7 @@ class _DecodedPoints:
 
     def __getitem__(self, j: int) -> Params:
         if not self._space.named and self._space.is_numeric:
-            x: Vector = self.arrays[j]
+            x: Vector = self._all[j]
             return x
         if not self._space.named or self._space.conditions:
             return self._space.decode(self._points[j])
@@ -183,11 +212,14 @@ class _DecodedPoints:
         return self._space.decode_columns(self._points)
 
     @cached_property
-    def arrays(self) -> Matrix:
-        """(m, number of parameters), in the user's order."""
-        arrays = np.empty((len(self._points), len(self._space.names)))
-        for j, column in enumerate(self._columns.values()):
-            arrays[:, j] = column
+    def _all(self) -> Matrix:
+        return self.arrays(self._space.names)
+
+    def arrays(self, names: Sequence[str]) -> Matrix:
+        """Values of numeric parameters, (m, number of names)."""
+        arrays = np.empty((len(self._points), len(names)))
+        for j, name in enumerate(names):
+            arrays[:, j] = self._columns[name]
         return arrays
 
 
@@ -200,32 +232,100 @@ def _as_values(returned: Any) -> tuple[Vector, np.ndarray]:
     return np.where(np.isnan(values), np.inf, values), np.zeros(len(values), dtype=bool)
 
 
+class _Parts(NamedTuple):
+    """What a constraint consists of: functions that return constraint values, and linear equalities."""
+
+    functions: Sequence[Callable[[Any], Any]] = ()
+    equalities: Sequence[Equality] = ()
+
+
 def as_constraints(constraints: Any, space: Space) -> Constraints | None:
-    """Convert one constraint or a sequence of them, as a user writes them; None if there are none."""
-    if constraints is None:
+    """Convert one constraint or a sequence of them, as a user writes them, after those of the space; None for none."""
+    own = _as_list(constraints)
+    given = [*space.constraints, *own]
+    labels = [f"constraint {c!r}" if isinstance(c, str) else f"constraint {i}" for i, c in enumerate(given)]
+    parts = [_parts(c, label, space) for c, label in zip(given, labels, strict=True)]
+    equalities = [equality for part in parts for equality in part.equalities]
+    space = space.subject_to(equalities) if equalities else space
+    found = [(f, label) for part, label in zip(parts, labels, strict=True) for f in part.functions]
+    if space.equalities is not None:
+        found.insert(0, (_bounds_of_determined(space), "the equalities"))  # first: others may fail beyond the bounds
+    if not found:
         return None
-    if isinstance(constraints, LinearConstraint | NonlinearConstraint) or callable(constraints):
-        constraints = [constraints]
-    if not isinstance(constraints, Sequence) or isinstance(constraints, str):
+    functions, labels_of_functions = zip(*found, strict=True)
+    return Constraints(space, functions, labels_of_functions, tuple(own))
+
+
+def _as_list(constraints: Any) -> list[Any]:
+    if constraints is None:
+        return []
+    if isinstance(constraints, LinearConstraint | NonlinearConstraint | str) or callable(constraints):
+        return [constraints]
+    if not isinstance(constraints, Sequence):
         raise TypeError(f"{EXPECTED}; got {constraints!r}")
-    functions = tuple(_as_function(c, f"constraint {i}", space) for i, c in enumerate(constraints))
-    of_arrays = [i for i, c in enumerate(constraints) if isinstance(c, LinearConstraint | NonlinearConstraint)]
-    return Constraints(space, functions, frozenset(of_arrays), tuple(constraints)) if functions else None
+    return list(constraints)
 
 
-def _as_function(constraint: Any, name: str, space: Space) -> Callable[[Any], Any]:
+def _bounds_of_determined(space: Space) -> Linear:
+    """The bounds of the parameters that equalities determine; all others are within theirs anyway."""
+    assert space.equalities is not None
+    names, (low, high) = space.equalities.determined, space.equalities.bounds
+    identity = np.eye(len(names))
+    return Linear(names, np.vstack([-identity, identity]), np.append(-low, high))
+
+
+def _parts(constraint: Any, label: str, space: Space) -> _Parts:
     if isinstance(constraint, LinearConstraint):
-        return _linear(constraint, name, space)
+        return _linear(constraint, label, space)
     if isinstance(constraint, NonlinearConstraint):
-        return _nonlinear(constraint, name, space)
+        return _Parts([_nonlinear(constraint, label, space)])
+    if isinstance(constraint, str):
+        return _written(constraint, label, space)
     if callable(constraint):
-        function: Callable[[Any], Any] = constraint
-        return function
+        return _Parts([constraint])
     hint = "; in SciPy's dictionaries fun(x) >= 0 is allowed: use a callable with the opposite sign"
-    raise TypeError(f"{EXPECTED}; got {constraint!r} as {name}" + (hint if isinstance(constraint, dict) else ""))
+    raise TypeError(f"{EXPECTED}; got {constraint!r} as {label}" + (hint if isinstance(constraint, dict) else ""))
 
 
-def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
+def _written(text: str, label: str, space: Space) -> _Parts:
+    """The parts of a constraint that is text."""
+    rows: list[tuple[Mapping[str, float], float]] = []  # coefficients and upper bounds
+    nonlinear, equalities = [], []
+    for comparison in parse_constraint(text, space.names):
+        _check_names(comparison.names(), label, space)
+        try:
+            difference = comparison.affine()
+        except (ArithmeticError, ValueError) as error:
+            raise SpaceError(f"{label} cannot be evaluated: {error}") from None
+        if difference is None:
+            if comparison.is_equality:
+                raise SpaceError(f"{label} is a nonlinear equality, which is not supported; {BY_HAND}")
+            nonlinear.append(comparison)
+        elif not difference.coefficients:
+            raise SpaceError(f"{label} depends on no parameter, because they cancel; remove it")
+        elif not np.all(np.isfinite([difference.constant, *difference.coefficients.values()])):
+            raise SpaceError(f"expected finite numbers in {label}")
+        elif comparison.is_equality:
+            equalities.append(Equality(difference.coefficients, 0.0 - difference.constant))
+        else:
+            rows.append((difference.coefficients, 0.0 - difference.constant))
+    functions: list[Callable[[Any], Any]] = [Written(tuple(nonlinear))] if nonlinear else []
+    if rows:
+        names = tuple(name for name in space.names if any(name in coefficients for coefficients, _ in rows))
+        A = np.array([[coefficients.get(name, 0.0) for name in names] for coefficients, _ in rows])
+        functions.insert(0, Linear(names, A, np.array([upper for _, upper in rows])))
+    return _Parts(functions, equalities)
+
+
+def _check_names(names: set[str], label: str, space: Space) -> None:
+    """Whether parameters have a number at every point."""
+    for name in sorted(names):
+        kind = "conditional" if name in space.conditions else "not numeric"
+        if name in space.conditions or not space.parameters[name].is_numeric:
+            raise SpaceError(f"{label} involves {name!r}, which is {kind}; in Python, use a callable instead of text")
+
+
+def _linear(constraint: LinearConstraint, name: str, space: Space) -> _Parts:
     _check_numeric(name, space)
     if space.conditions:
         raise SpaceError(
@@ -247,13 +347,25 @@ def _linear(constraint: LinearConstraint, name: str, space: Space) -> Linear:
             f"expected one number, or one for each of the {len(A)} rows of A, in lb and ub of {name}, got shape "
             f"{lower.shape}"
         ) from None
-    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
-    return Linear(np.vstack([-A[has_lower], A[has_upper]]), np.append(-lower[has_lower], upper[has_upper]))
+    equal = lower == upper
+    equalities = [
+        Equality(dict(zip(space.names, row, strict=True)), value)
+        for row, value in zip(A[equal].tolist(), lower[equal].tolist(), strict=True)
+    ]
+    has_lower, has_upper = np.isfinite(lower) & ~equal, np.isfinite(upper) & ~equal
+    A, upper = np.vstack([-A[has_lower], A[has_upper]]), np.append(-lower[has_lower], upper[has_upper])
+    return _Parts([Linear(space.names, A, upper)] if len(upper) or not equalities else [], equalities)
 
 
 def _nonlinear(constraint: NonlinearConstraint, name: str, space: Space) -> Nonlinear:
     _check_numeric(name, space)
-    return Nonlinear(constraint.fun, *_sides(constraint.lb, constraint.ub, name))
+    lower, upper = _sides(constraint.lb, constraint.ub, name)
+    if np.any(lower == upper):
+        raise SpaceError(
+            f"{name} is a nonlinear equality (lb = ub = {float(lower[lower == upper].flat[0])!r}), which is not "
+            f"supported; {BY_HAND}"
+        )
+    return Nonlinear(constraint.fun, lower, upper)
 
 
 def _check_numeric(name: str, space: Space) -> None:
@@ -273,11 +385,6 @@ def _sides(lower: Any, upper: Any, name: str) -> tuple[Vector, Vector]:
         raise SpaceError(
             f"expected lb and ub of {name} to have the same shape, got {np.shape(lower)} and {np.shape(upper)}"
         ) from None
-    if np.any(np.isnan(lower) | np.isnan(upper) | (lower > upper)):
-        raise SpaceError(f"expected lb < ub in {name}, got lb = {lower!r} and ub = {upper!r}")
-    if np.any(lower == upper):
-        raise SpaceError(
-            f"{name} is an equality (lb = ub = {float(lower[lower == upper].flat[0])!r}), which rounded points do not "
-            "satisfy exactly; remove one parameter from the space and compute it from the others"
-        )
+    if np.any(np.isnan(lower) | np.isnan(upper) | (lower > upper) | (np.isinf(lower) & (lower == upper))):
+        raise SpaceError(f"expected lb <= ub in {name}, got lb = {lower!r} and ub = {upper!r}")
     return lower, upper

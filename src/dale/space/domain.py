@@ -19,7 +19,7 @@ from dale._arrays import Matrix, Vector
 from dale.errors import SpaceExhausted
 from dale.optim.sampling import far_from, farthest
 from dale.space.allowed_set import AllowedSet
-from dale.space.constraints import Constraints
+from dale.space.constraints import Constraints, as_constraints
 from dale.space.point import Params
 from dale.space.space import Space
 
@@ -59,11 +59,12 @@ class Domain:
 
     @classmethod
     def of(cls, space: Space, constraints: Constraints | None = None) -> Domain:
-        """The domain of a space and its input constraints.
+        """The domain of a space and its input constraints; equalities imply some.
 
         Raises:
             SpaceError: No point that the constraints allow was found.
         """
+        constraints = as_constraints(None, space) if constraints is None else constraints
         if constraints is None:
             return cls(space)
         allowed_set = AllowedSet.of(
@@ -88,7 +89,7 @@ class Domain:
     @cached_property
     def n_parameters(self) -> int:
         """Number of parameters that vary; a parameter with options may take several coordinates."""
-        return sum(p.n_coordinates > 0 for p in self.space.parameters.values())
+        return sum(self.space.n_coordinates(name) > 0 for name in self.space.names)
 
     @cached_property
     def is_continuous(self) -> bool:

@@ -85,6 +85,11 @@ class Parameter(ABC):
         return False
 
     @property
+    def is_linear(self) -> bool:
+        """Whether the value is a number and a linear function of one coordinate: linear equalities may determine it."""
+        return False
+
+    @property
     def log(self) -> bool:
         """Whether the scale is logarithmic."""
         return False

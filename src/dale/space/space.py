@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from dale.errors import SpaceError
 from dale.space.conditions import INACTIVE, Conditions, check_conditions, inactive
 from dale.space.convert import as_parameter, from_ax, from_configuration_space, is_collection, is_sequence
 from dale.space.enumeration import groups
+from dale.space.equalities import Equalities, Equality
+from dale.space.expressions import parse_constraint
 from dale.space.parameter import Conditional, Parameter, format_conditions
 from dale.space.point import FrozenParams, Params
-from dale.space.toml import parameters_of
+from dale.space.toml import read_toml
 
 
 class Space(Html):
@@ -35,7 +37,9 @@ class Space(Html):
         parameters: The parameters by name, in the user's order.
         conditions: The conditions of the conditional parameters, parents before children.
         named: Whether the user gave names.
-        dimension: Number of coordinates of the cube; fixed parameters have none.
+        constraints: Input constraints as text, from a TOML file; ``minimize`` and ``Optimizer`` apply them.
+        equalities: Linear equalities, solved for the parameters that they determine; None for none.
+        dimension: Number of coordinates of the cube; parameters that are fixed or determined by equalities have none.
         continuous: Which coordinates vary continuously, (dimension,).
         ordered: Along which coordinates the values are ordered, (dimension,); False where conditions depend on them.
         spacing: Distance between neighbouring values along each coordinate, (dimension,); 0 for continuous ones.
@@ -74,28 +78,59 @@ class Space(Html):
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
         """A space from a TOML file with one table for each parameter; docs/problems.md lists the keys.
 
+        ``constraints = ["a + b <= 4"]`` at the top of the file adds input constraints.
+
         Examples:
             ``dale.Space.from_toml("space.toml")``
         """
-        parameters = parameters_of(path)
+        parameters, constraints = read_toml(path)
         try:
-            return cls(parameters)
+            space = cls(parameters)
+            for text in constraints:
+                parse_constraint(text, space.names)
         except (SpaceError, TypeError) as error:
             raise SpaceError(f"{os.fspath(path)}: {error}") from None
+        space.constraints = constraints
+        return space
 
-    def _set(self, parameters: dict[str, Parameter], conditions: Conditions, *, named: bool) -> None:
+    def subject_to(self, equalities: Iterable[Equality]) -> Space:
+        """This space with further linear equalities: the parameters that they determine take no coordinates.
+
+        Raises:
+            SpaceError: They are not supported, contradict each other, or leave no point within the bounds.
+        """
+        known = () if self.equalities is None else self.equalities.rows
+        ordered = {name: self.parameters[name] for name in self._columns}
+        solved = Equalities.of([*known, *equalities], ordered, self.conditions)
+        space = Space.__new__(Space)
+        space._set(self.parameters, self.conditions, named=self.named, equalities=solved)
+        space.constraints = self.constraints
+        return space
+
+    def _set(
+        self,
+        parameters: dict[str, Parameter],
+        conditions: Conditions,
+        *,
+        named: bool,
+        equalities: Equalities | None = None,
+    ) -> None:
         if not parameters:
             raise SpaceError("expected at least one parameter, such as [(-5, 10), (0, 15)], got an empty space")
         self.parameters = parameters
         self.conditions = conditions
         self.named = named
+        self.constraints: tuple[str, ...] = ()
+        self.equalities = equalities
+        determined = () if equalities is None else equalities.determined
         order = sorted(parameters) if named else list(parameters)
-        sizes = [parameters[name].n_coordinates for name in order]
+        sizes = [0 if name in determined else parameters[name].n_coordinates for name in order]
         ends = np.cumsum(sizes).tolist()
         self.dimension: int = ends[-1]
         if self.dimension == 0:
+            how = "determined by the equalities" if determined else "fixed"
             raise SpaceError(
-                f"all parameters are fixed, {_join(list(parameters))}; expected at least one with more than one value"
+                f"all parameters are {how}, {_join(list(parameters))}; expected at least one with more than one value"
             )
         self._columns = {name: slice(end - n, end) for name, n, end in zip(order, sizes, ends, strict=True)}
         self._parents = {parent for required in conditions.values() for parent in required}
@@ -104,8 +139,9 @@ class Space(Html):
         self.spacing = np.repeat([1 / (parameters[name].cardinality or math.inf) for name in order], sizes)
         for array in (self.continuous, self.ordered, self.spacing):
             array.flags.writeable = False
-        finite = all(p.cardinality is not None for p in parameters.values())
-        self._groups = groups(parameters, conditions, order) if finite else []
+        others = [name for name in order if name not in determined]
+        finite = all(parameters[name].cardinality is not None for name in others)
+        self._groups = groups(parameters, conditions, others) if finite else []
         self.cardinality = math.prod(group.count for group in self._groups) if finite else None
         self.is_numeric = all(p.is_numeric for p in parameters.values())
 
@@ -115,8 +151,12 @@ class Space(Html):
         return tuple(self.parameters)
 
     def columns(self, name: str) -> slice:
-        """The coordinates of the unit cube that represent a parameter; none for a fixed one."""
+        """The coordinates of the unit cube that represent a parameter; none if it is fixed or determined."""
         return self._columns[name]
+
+    def n_coordinates(self, name: str) -> int:
+        """Number of coordinates that represent a parameter; 0 if it is fixed or determined by equalities."""
+        return self._columns[name].stop - self._columns[name].start
 
     def check(self, params: Any) -> Params:
         """Return a point in the user's units with its proper types, or raise a ``SpaceError`` or ``TypeError``."""
@@ -131,12 +171,19 @@ class Space(Html):
         values = self._check(params)
         point = np.full(self.dimension, INACTIVE)
         for name, value in values.items():
-            point[self._columns[name]] = self.parameters[name].encode(value)
+            if self.n_coordinates(name) > 0:
+                point[self._columns[name]] = self.parameters[name].encode(value)
         return self.as_params(values), frozen(point)
 
     def decode(self, point: Vector) -> Params:
-        """Convert a point of the unit cube to what the objective receives."""
-        values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
+        """Convert a point of the unit cube to what the objective receives.
+
+        Parameters that equalities determine may be outside of their bounds, which are input constraints then.
+        """
+        if self.equalities is not None:
+            values = {name: column[0] for name, column in self.decode_columns(point[None, :]).items()}
+        else:
+            values = {name: p.decode(point[self._columns[name]]) for name, p in self.parameters.items()}
         for name in inactive(values, self.conditions):
             del values[name]
         return self.as_params(values)
@@ -158,13 +205,14 @@ class Space(Html):
 
     def snap(self, point: Vector) -> Vector:
         """The point of the cube that the objective evaluates for this one: ``encode(decode(point))``."""
-        return self.encode(self.decode(point))
+        return frozen(self.snap_all(point[None, :])[0])
 
     def snap_all(self, points: Matrix) -> Matrix:
         """Apply ``snap`` to points (n, dimension), bit for bit."""
         snapped = np.empty((len(points), self.dimension))
         for name, columns in self._columns.items():
-            snapped[:, columns] = self.parameters[name].snap(points[:, columns])
+            if self.n_coordinates(name) > 0:
+                snapped[:, columns] = self.parameters[name].snap(points[:, columns])
         return np.where(self.active(snapped), snapped, INACTIVE) if self.conditions else snapped
 
     def active(self, points: Matrix) -> np.ndarray:
@@ -175,12 +223,19 @@ class Space(Html):
                 codes = np.array([self.parameters[parent].encode(value) for value in permitted.options])
                 matches = np.all(points[:, None, self._columns[parent]] == codes, axis=2)
                 is_active[name] &= is_active[parent] & np.any(matches, axis=1)
-        sizes = [self.parameters[name].n_coordinates for name in self._columns]
+        sizes = [self.n_coordinates(name) for name in self._columns]
         return np.repeat(np.array(list(is_active.values())), sizes, axis=0).T
 
     def decode_columns(self, points: Matrix) -> dict[str, list[Any]]:
         """Values of each parameter at points (n, dimension), by name in the user's order, as if all were active."""
-        return {name: p.decode_all(points[:, self._columns[name]]) for name, p in self.parameters.items()}
+        if self.equalities is None:
+            return {name: p.decode_all(points[:, self._columns[name]]) for name, p in self.parameters.items()}
+        others = [name for name in self.names if name not in self.equalities.determined]
+        columns = {name: self.parameters[name].decode_all(points[:, self._columns[name]]) for name in others}
+        values = [columns[name] for name in self.equalities.free]
+        solved = self.equalities.solve(np.array(values).reshape(len(values), len(points)).T).T.tolist()
+        columns |= dict(zip(self.equalities.determined, solved, strict=True))
+        return {name: columns[name] for name in self.names}
 
     def encode_index(self, k: int) -> Vector:
         """Point number k of a finite space, in the cube; the last coordinate varies fastest."""
@@ -197,19 +252,30 @@ class Space(Html):
         """Convert a Hessian in the unit cube to the user's units, at a point where the gradient vanishes.
 
         It has one row and one column for each parameter, in the user's order. For integers and steps, the derivatives
-        are along the line through their values. Choices and fixed parameters have NaN.
+        are along the line through their values. Choices, and parameters that are fixed or determined by equalities,
+        have NaN.
         """
-        values = dict(params) if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
+        values = self.by_name(params)
         columns = [min(self._columns[name].start, self.dimension - 1) for name in self.names]
         derivatives = [self.parameters[name].derivative(values[name]) for name in self.names]
-        du_dx = [d[0] if len(d) == 1 else np.nan for d in derivatives]
+        du_dx = [d[0] if self.n_coordinates(n) == 1 else np.nan for n, d in zip(self.names, derivatives, strict=True)]
         return cube_hessian[np.ix_(columns, columns)] * np.outer(du_dx, du_dx)
+
+    def by_name(self, params: Params) -> Mapping[str, Any]:
+        """A point in the user's units as a mapping, also in a space without names."""
+        return params if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
 
     def as_params(self, values: dict[str, Any]) -> Params:
         """Checked values by name, in the form that the objective receives."""
         return FrozenParams(values) if self.named else self.as_array(values)
 
     def _check(self, params: Any) -> dict[str, Any]:
+        values = self._check_values(params)
+        if self.equalities is not None:
+            self.equalities.check(values)
+        return values
+
+    def _check_values(self, params: Any) -> dict[str, Any]:
         if self.named:
             return self._check_mapping(params)
         expected = f"{len(self.names)} {'numbers' if self.is_numeric else 'values'}"
@@ -259,12 +325,16 @@ class Space(Html):
         required = {parent: list(permitted.options) for parent, permitted in self.conditions[name].items()}
         return Conditional.of(self.parameters[name], required)
 
+    def has_same_parameters(self, other: Space) -> bool:
+        """Whether two spaces are equal but for their constraints and equalities."""
+        return self.named == other.named and self.parameters == other.parameters and self.conditions == other.conditions
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Space)
-            and self.named == other.named
-            and self.parameters == other.parameters
-            and self.conditions == other.conditions
+            and self.has_same_parameters(other)
+            and self.constraints == other.constraints
+            and _rows(self) == _rows(other)
         )
 
     def __hash__(self) -> int:
@@ -304,6 +374,10 @@ def as_space(space: Any) -> Space:
             f"got {space!r}"
         )
     return Space.from_pairs(space)
+
+
+def _rows(space: Space) -> tuple[Equality, ...]:
+    return () if space.equalities is None else space.equalities.rows
 
 
 def _join(names: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Parameters from a TOML file, for users who do not write Python. The keys are the arguments of the classes.
 
+constraints = ["rate + width <= 4"]    input constraints: a list of text; any other value is a parameter of this name
 rate = [0, 1]                          a pair of bounds is a Float, as everywhere
 
 [width]                                so are low and high without a type
@@ -47,8 +48,8 @@ LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){16}")  # tomllib needs t
 EXPECTED = 'expected a pair of bounds, [0.0, 1.0], or a table with type = "float", low = 0 and high = 1'
 
 
-def parameters_of(path: str | os.PathLike[str]) -> dict[str, Parameter | Conditional]:
-    """The parameters that a file describes, by name, in its order."""
+def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Parameter | Conditional], tuple[str, ...]]:
+    """The parameters that a file describes, by name, in its order, and its input constraints."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
         if LONG_KEY.search(STRING_OR_COMMENT.sub("_", text)):
@@ -59,7 +60,22 @@ def parameters_of(path: str | os.PathLike[str]) -> dict[str, Parameter | Conditi
         raise SpaceError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
     except RecursionError:
         raise SpaceError(f"{os.fspath(path)} is nested too deeply; expected a table for each parameter") from None
-    return {name: _parameter(value, f"{os.fspath(path)}: parameter {name!r}") for name, value in tables.items()}
+    constraints = _take_constraints(tables, path)
+    parameters = {name: _parameter(value, f"{os.fspath(path)}: parameter {name!r}") for name, value in tables.items()}
+    return parameters, constraints
+
+
+def _take_constraints(tables: dict[str, Any], path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The input constraints of a file, taken out of its tables; a pair or a table is a parameter of this name."""
+    value = tables.get("constraints")
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or (texts and not any(isinstance(text, str) for text in texts)):
+        return ()
+    del tables["constraints"]
+    for text in texts:
+        if not isinstance(text, str):
+            raise SpaceError(f"{os.fspath(path)}: constraints: expected text, such as 'a + b <= 4', got {text!r}")
+    return tuple(texts)
 
 
 def _parameter(value: Any, where: str) -> Parameter | Conditional:

@@ -15,6 +15,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale.errors import StoreError
 from dale.methods.base import Method
+from dale.space.equalities import Equality
 from dale.space.parameter import PARAMETER_TYPES, Parameter
 from dale.space.space import Space
 from dale.store.codec import describe, dump_json, from_json, is_lossless, to_json
@@ -39,7 +40,7 @@ def problem_to_json(
         seed: None if it is not chosen yet.
         method: Stored as its name, revision and changed settings.
         noise: None for ``"auto"``.
-        constraints: On the inputs, as given by the user.
+        constraints: On the inputs, as given by the user; those of the space come first.
         objective: JSON data that describe it; None if unknown.
     """
     return {
@@ -51,7 +52,7 @@ def problem_to_json(
             "settings": _settings_to_json(method.changed_settings()),
         },
         "noise": "auto" if noise is None else noise,
-        "constraints": [_constraint_to_json(c) for c in _as_sequence(constraints)],
+        "constraints": [_constraint_to_json(c) for c in (*space.constraints, *_as_sequence(constraints))],
         **({} if objective is None else {"objective": dict(objective)}),
     }
 
@@ -98,11 +99,26 @@ def space_to_json(space: Space) -> dict[str, Any]:
             ]
             for name, required in sorted(space.conditions.items())
         },
+        **({} if space.equalities is None else {"equalities": [_equality_to_json(e) for e in space.equalities.rows]}),
     }
 
 
 def space_from_json(data: Mapping[str, Any]) -> Space:
     """A space from JSON data; options that cannot be restored become an ``OpaqueValue``."""
+    return with_equalities(_space_without_equalities(data), data)
+
+
+def with_equalities(space: Space, data: Mapping[str, Any]) -> Space:
+    """A space with the equalities in JSON data of the same space."""
+    rows = [Equality({name: float(c) for name, c in terms}, float(b)) for terms, b in data.get("equalities", [])]
+    return space.subject_to(rows) if rows else space
+
+
+def _equality_to_json(equality: Equality) -> Any:
+    return [[[name, c] for name, c in equality.coefficients.items() if c != 0], equality.value]
+
+
+def _space_without_equalities(data: Mapping[str, Any]) -> Space:
     parameters = {name: _parameter_from_json(name, p) for name, p in data["parameters"].items()}
     if not data["named"]:
         if data["conditions"]:
@@ -170,7 +186,7 @@ def _settings_to_json(value: Any) -> Any:
 def _as_sequence(constraints: Any) -> Sequence[Any]:
     if constraints is None:
         return []
-    return constraints if isinstance(constraints, Sequence) else [constraints]
+    return constraints if isinstance(constraints, Sequence) and not isinstance(constraints, str) else [constraints]
 
 
 def _constraint_to_json(constraint: Any) -> Any:

@@ -22,7 +22,7 @@ from dale.space.space import Space, as_space
 from dale.space.table import safe_cell
 from dale.store.events import CORRECTIONS, Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
-from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json
+from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json, with_equalities
 from dale.store.sqlite import copy, read, translate_errors
 
 CSV_COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")
@@ -52,7 +52,8 @@ def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
         found = [] if given is None else list(differences(problem["space"], space_to_json(given), ("space",)))
         if found:
             raise StoreError(f"{resolved} holds another problem: {'; '.join(found[:MAX_SHOWN])}; pass its own space")
-        return Run(resolved, problem, events, _stored_space(problem, resolved) if given is None else given)
+        own = _stored_space(problem, resolved) if given is None else with_equalities(given, problem["space"])
+        return Run(resolved, problem, events, own)
 
 
 def _stored_space(problem: Mapping[str, Any], path: Path) -> Space:
@@ -93,7 +94,7 @@ class Run(RunState):
         noise = check_default_noise(problem["noise"])
         self.noise: float | Literal["auto"] = "auto" if noise is None else noise
         self._history = replay(History.empty(space.dimension, noise), self.events, space)
-        self._snapshot = Snapshot(self._history, Domain(space))
+        self._snapshot = Snapshot(self._history, Domain.of(space))
 
     def __repr__(self) -> str:
         return f"<dale.Run of {str(self.path)!r}: {len(self.history)} trials, seed {self.seed}, {self.space!r}>"

@@ -125,7 +125,7 @@ class RunView:
             names: The names.
             n: How many there must be; None for any number.
         """
-        varied = tuple(name for name in self.space.names if self.space.parameters[name].n_coordinates > 0)
+        varied = tuple(name for name in self.space.names if self.space.n_coordinates(name) > 0)
         if names is None:
             return varied
         given = (names,) if isinstance(names, str) else tuple(names)
@@ -183,11 +183,11 @@ def _snapshot_of(run: Mapping[str, Any], space: Any) -> tuple[Snapshot, Result]:
     except (SpaceError, TypeError) as error:
         raise ValueError(f"expected the space of the run, got {own!r}: {error}") from None
     history = History.of(trials, own.dimension, result.get("noise"))
-    return Snapshot(history, Domain(own)), result
+    return Snapshot(history, Domain.of(own)), result
 
 
 def _check_space(own: Space, given: Space) -> None:
-    if own == given:
+    if own.has_same_parameters(given):
         return
     names = [*own.names, *(name for name in given.names if name not in own.names)]
     for name in names:

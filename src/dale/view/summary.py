@@ -12,6 +12,7 @@ from dale.history.failures import describe_failures
 from dale.history.minima import LocalMinimum
 from dale.history.result import Result
 from dale.space.point import Params
+from dale.space.space import Space
 from dale.view.advice import Failures, advice
 from dale.view.run_view import view_of
 from dale.view.style import SOURCE_STYLES
@@ -65,11 +66,11 @@ def _minima(result: Result) -> str:
     limit = f"{rise:.2g} ({100 * RELATIVE_RISE:g} % of the observed range)"
     lines = [f"Local minima, and how far each parameter can move before the value rises by {limit}"]
     for k, minimum in enumerate(result.local_minima, 1):
-        lines += _minimum(k, minimum, rise)
+        lines += _minimum(k, minimum, rise, result.space)
     return "\n".join(lines)
 
 
-def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
+def _minimum(k: int, minimum: LocalMinimum, rise: float, space: Space) -> list[str]:
     state = "converged" if minimum.converged else "not converged"
     ratio = np.sqrt(minimum.condition)  # of the longest to the shortest axis of the contours
     shape = "round" if ratio < ROUND else f"{ratio:.2g} times as long as wide"
@@ -81,7 +82,8 @@ def _minimum(k: int, minimum: LocalMinimum, rise: float) -> list[str]:
         _named(minimum.params), tolerances.individual, tolerances.joint, strict=True
     ):
         if np.isnan(individual):
-            rows.append((name, _number(value, 4), "fixed", ""))
+            determined = space.equalities is not None and name in space.equalities.determined
+            rows.append((name, _number(value, 4), "determined by the others" if determined else "fixed", ""))
             continue
         rows.append((name, _number(value, 4), f"± {individual:.2g}", f"(± {joint:.2g}{others})" if others else ""))
     value = f"{minimum.fun:.6g} ± {minimum.error:.1g}"

@@ -126,7 +126,7 @@ class PlotSurrogate:
             kept = np.arange(len(y))[-MAX_OBSERVATIONS:]
         X, y = X[kept], y[kept]
         standardize = Standardize.of(y)
-        names = tuple(name for name in space.names if space.parameters[name].n_coordinates > 0)
+        names = tuple(name for name in space.names if space.n_coordinates(name) > 0)
         groups = tuple(space.columns(name) for name in names)
         shape = None if noise_std is None else _shape(noise_std[kept])
         sample = np.unique(np.linspace(0, len(y) - 1, MAX_FITTED).astype(int))

@@ -38,8 +38,9 @@ class Axis:
 def axis_of(view: RunView, name: str, grid_points: int = GRID_POINTS) -> Axis:
     """A parameter from its lower to its upper bound, evenly spaced on its own scale; or all options of a choice."""
     parameter = view.space.parameters[name]
-    if parameter.n_coordinates == 0:
-        raise TypeError(f"expected parameters that vary, got {name!r} = {parameter!r}; it cannot be plotted")
+    if view.space.n_coordinates(name) == 0:
+        how = "determined by the others" if parameter.n_coordinates > 0 else "fixed"
+        raise TypeError(f"expected parameters that vary, got {name!r} = {parameter!r}, which is {how}; omit it")
     if parameter.is_numeric:
         return Axis(name, parameter.axis(grid_points), parameter.log)
     if parameter.cardinality is None:

@@ -257,8 +257,7 @@ def probability_of_feasibility(view: RunView, points: Matrix) -> Vector:
 
 def _regions(view: RunView, names: Sequence[str]) -> tuple[Region, ...]:
     """Closed regions, and that of the last local step; none along options, where they have no extent."""
-    parameters = [view.space.parameters[name] for name in names]
-    if any(p.n_coordinates != 1 or not p.is_numeric for p in parameters):
+    if any(view.space.n_coordinates(name) != 1 or not view.space.parameters[name].is_numeric for name in names):
         return ()
     regions = []
     for closed in closed_regions(view.trials):

@@ -49,7 +49,10 @@ def _python(view: RunView, problem: Mapping[str, Any], n: int) -> str:
         options.append(f"method=dale.methods.{name}()")
     if problem.get("noise", "auto") != "auto":
         options.append(f"noise={problem['noise']!r}")
-    if view.snapshot.domain.allowed_set is not None or problem.get("constraints"):
+    constraints = problem.get("constraints")
+    if constraints and all(isinstance(constraint, str) for constraint in constraints):
+        options.append(f"constraints={constraints!r}")
+    elif view.snapshot.domain.allowed_set is not None or constraints:
         options.append("constraints=...")
     return f"import dale\n\nspace = {_space(view)}\nresult = dale.minimize(objective, space, {', '.join(options)})"
 

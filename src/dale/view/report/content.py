@@ -75,7 +75,7 @@ def _parameter(view: RunView, name: str) -> dict[str, Any]:
     return {
         "name": text_of(name),
         "text": text_of(declared(view, name)),
-        "varies": parameter.n_coordinates > 0,
+        "varies": view.space.n_coordinates(name) > 0,
         "log": parameter.log,
         "low": ends[0] if len(ends) else None,
         "high": ends[-1] if len(ends) else None,

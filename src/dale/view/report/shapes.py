@@ -96,7 +96,7 @@ def _axes(view: RunView) -> tuple[Vector, Matrix]:
     ends = np.full((len(view.space.names), 2), np.nan)
     for i, name in enumerate(view.space.names):
         parameter = view.space.parameters[name]
-        if parameter.is_numeric and parameter.n_coordinates == 1:
+        if parameter.is_numeric and view.space.n_coordinates(name) == 1:
             axis = parameter.axis(2).tolist()
             ends[i] = [parameter.encode(parameter.check(v, name))[0] for v in (axis[0], axis[-1])]
     return ends[:, 0], ends[:, 1] - ends[:, 0]
