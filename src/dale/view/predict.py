@@ -73,11 +73,10 @@ def predict(run: Any, points: Any, space: Any = None) -> Predictions:
 
 def _in_cube(points: Any, space: Space) -> Matrix:
     """Points of the user's in the unit cube, (m, d)."""
-    is_list = isinstance(points, list | tuple | np.ndarray)
-    if is_list and len(points) and not any(isinstance(p, Mapping | list | tuple | np.ndarray) for p in points):
-        raise ValueError(f"points: expected a list of points, got {short_repr(points)}; for one point, pass [point]")
-    if is_list and not any(isinstance(p, Mapping) for p in points):
-        encoded = [space.read(p)[1] for p in points]
-    else:
+    if not isinstance(points, list | tuple | np.ndarray):
         encoded = [point for _, point in points_of(rows_of(points), space)]
+    elif len(points) and not any(isinstance(p, Mapping | list | tuple | np.ndarray) for p in points):
+        raise ValueError(f"points: expected a list of points, got {short_repr(points)}; for one point, pass [point]")
+    else:
+        encoded = [space.read(p)[1] for p in points]
     return np.array(encoded).reshape(len(encoded), space.dimension)
