@@ -65,6 +65,7 @@ def minimize(
     tolerance: float | None = None,
     stopping: StoppingRule | Sequence[StoppingRule] | None = None,
     constraints: Any = None,
+    fixed: Mapping[str, Any] | None = None,
     n_parallel: int | None = None,
     executor: Any = None,
     timeout: float | None = None,
@@ -105,6 +106,7 @@ def minimize(
             where a point is allowed, or numbers that are at most 0 there; one of them or a sequence. Equalities must be
             linear: ``"a + b + c == 1"``, or a ``LinearConstraint`` with ``lb == ub``. Outcome constraints, known only
             after an evaluation, are returned by ``fun`` instead, in a ``dale.Evaluation``.
+        fixed: Values of parameters that you cannot choose in this run, by name. The models use all trials of a store.
         n_parallel: Number of evaluations at once. As soon as one ends, the next is proposed, so a run depends on the
             order in which they end. More than 1 without an executor, or a ``timeout``, runs each evaluation in a new
             process: a crash there fails its trial only. None for 1, or for the workers of the executor. A program
@@ -155,6 +157,7 @@ def minimize(
     if not is_begun and (x0 is not None or y0 is not None):
         _begin(Optimizer(space, **{**problem, "store": None}), x0, y0)  # an invalid point leaves no empty store behind
     with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
+        optimizer.hold(fixed)
         with optimizer.transaction():
             first = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(n, progress, optimizer.n_evaluated) as bar, live_page(report, optimizer, n) as page, workers:

@@ -28,7 +28,14 @@ from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
 from dale.history.transitions import amended, discarded, failed, told
 from dale.history.trial import Trial, check_number_of_constraints, find_trial
-from dale.methods.base import Method, Proposal, check_method, check_proposal, require_constraints
+from dale.methods.base import (
+    Method,
+    Proposal,
+    check_method,
+    check_proposal,
+    require_constraints,
+    require_held_parameters,
+)
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
 from dale.space.point import Params, format_point
@@ -85,6 +92,7 @@ class Optimizer(RunState):
             self._domain = Domain.of(self.space, self.constraints)
         self._history = History.empty(self.space.dimension, default_noise)
         self._cache = Cache()
+        self._fixed: Any = None  # values of parameters that are held, by name
         self._snapshot = Snapshot(self._history, self._domain, self._cache)
         self._proposed: tuple[Snapshot, Proposal] | None = None  # the last proposal, and the snapshot it was made for
         self._in_transaction = False
@@ -133,9 +141,21 @@ class Optimizer(RunState):
     def snapshot(self) -> Snapshot:
         """Everything derived from the present state of the run, computed when it is first read."""
         with self._lock:
-            if self._snapshot.history is not self._history:
-                self._snapshot = Snapshot(self._history, self._domain, self._cache)
+            if self._snapshot.history.trials is not self._history.trials:
+                whole = Snapshot(self._history, self._domain, self._cache)
+                self._snapshot = whole if self._fixed is None else whole.holding(self._fixed)
             return self._snapshot
+
+    def hold(self, fixed: Any) -> None:
+        """Hold parameters at given values, by name, from now on: ``ask``, ``best`` and ``result`` are about these.
+
+        The models still use all trials. None for none.
+        """
+        with self._lock, computing():
+            whole = Snapshot(self._history, self._domain, self._cache)
+            if fixed is not None:
+                require_held_parameters(self.method)
+            self._snapshot, self._fixed = whole if fixed is None else whole.holding(fixed), fixed
 
     def converged(self, tolerance: float) -> bool:
         """Whether no proposal is expected to gain more than ``tolerance``, in units of the objective.
@@ -154,10 +174,10 @@ class Optimizer(RunState):
             return self._propose(snapshot.without_pending()).reason
 
     @overload
-    def ask(self, n: None = None, *, at: Any = None) -> Trial: ...
+    def ask(self, n: None = None, *, at: Any = None, fixed: Any = None) -> Trial: ...
     @overload
-    def ask(self, n: int, *, at: Any = None) -> list[Trial]: ...
-    def ask(self, n: int | None = None, *, at: Any = None) -> Trial | list[Trial]:
+    def ask(self, n: int, *, at: Any = None, fixed: Any = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, at: Any = None, fixed: Any = None) -> Trial | list[Trial]:
         """The next trial, or a list of ``n`` different ones.
 
         Pending trials are taken into account, so any number of workers may ask, from any thread. A finite space may
@@ -167,17 +187,18 @@ class Optimizer(RunState):
         Args:
             n: How many trials; None for one, not in a list.
             at: A point of your own to evaluate instead of a proposal.
+            fixed: Values of parameters that you cannot choose this time, by name. The models use all trials.
         """
+        if at is not None and (n is not None or fixed is not None):
+            raise ValueError("at is one whole point: leave out n, fixed or at")
         if n is None:
-            return self._ask() if at is None else self._ask_at(at)
+            return self._ask(fixed) if at is None else self._ask_at(at)
         check_count(n, "n", "a positive integer or None")
-        if at is not None:
-            raise ValueError("a list of trials cannot be asked at one point; leave out n or at")
         with self.transaction():  # all of them, or none if one fails
-            trials = [self._ask()]
+            trials = [self._ask(fixed)]
             with suppress(SpaceExhausted):
                 while len(trials) < n:
-                    trials.append(self._ask())
+                    trials.append(self._ask(fixed))
         return trials
 
     def tell(self, trial: Trial | int, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
@@ -315,19 +336,28 @@ class Optimizer(RunState):
             self._history = self._store.replay(self._history, events)
             yield
 
-    def _ask(self) -> Trial:
+    def _ask(self, fixed: Any = None) -> Trial:
         with computing(), self.transaction():
+            if fixed is not None:
+                require_held_parameters(self.method)
+                return self._ask_new(Snapshot(self._history, self._domain, self._cache).holding(fixed))
+            if self._fixed is not None:
+                return self._ask_new(self.snapshot)
             if (abandoned := self._reassign()) is not None:
                 return abandoned
-            history, taken = self._history, self.snapshot.taken
-            if (transient := history.next_retry) is not None:
-                return self._again(transient, transient.reason.retried(transient.id, history.length_scale))
-            self._domain.check_not_exhausted(taken)
-            point, reason = self._propose(self.snapshot)
-            if reason.source is Source.REPLICATE and (known := history.best_at(point)):
-                return self._again(known, reason)
-            admitted = self._domain.admit(point, taken, RandomStreams(self.seed, history.n_asked).fresh)
-            return self._record(admitted.params, admitted.unit_x, reason.replaced() if admitted.replaced else reason)
+            if (transient := self._history.next_retry) is not None:
+                return self._again(transient, transient.reason.retried(transient.id, self._history.length_scale))
+            return self._ask_new(self.snapshot)
+
+    def _ask_new(self, snapshot: Snapshot) -> Trial:
+        """A trial at the next proposal."""
+        history, taken = snapshot.history, snapshot.taken
+        snapshot.domain.check_not_exhausted(taken)
+        point, reason = self._propose(snapshot)
+        if reason.source is Source.REPLICATE and (known := history.best_at(point)):
+            return self._again(known, reason)
+        admitted = snapshot.domain.admit(point, taken, RandomStreams(self.seed, history.n_asked).fresh)
+        return self._record(admitted.params, admitted.unit_x, reason.replaced() if admitted.replaced else reason)
 
     def _propose(self, snapshot: Snapshot) -> Proposal:
         """The method's proposal; the last one again for the same snapshot."""

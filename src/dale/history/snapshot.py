@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -98,6 +98,11 @@ class Snapshot:
         return self.domain.allowed_set is not None or self.history.observations.constraints.shape[1] > 0
 
     @property
+    def is_restricted(self) -> bool:
+        """Whether observations may be infeasible: by constraints, or because parameters are held at other values."""
+        return self.is_constrained or self.domain.held is not None
+
+    @property
     def taken(self) -> Matrix:
         """Points (n, d) that are not proposed again: all that were, or if values are noisy the pending ones."""
         return self.history.pending if self.is_noisy else self.history.seen
@@ -112,6 +117,15 @@ class Snapshot:
         """The minima that the observations show, best first, in the user's units."""
         with computing():
             return find_minima(self.history, self.domain)
+
+    def holding(self, fixed: Any) -> Snapshot:
+        """The same with some parameters held at given values, by name.
+
+        Observations with other values are known to the models, but none of them is the best one.
+        """
+        domain, observations = self.domain.holding(fixed), self.history.observations
+        inside = replace(observations, allowed=observations.allowed & domain.contains(observations.X))
+        return Snapshot(replace(self.history, observations=inside), domain, self.cache)
 
     def without_pending(self) -> Snapshot:
         """The same with no trial pending; itself if none is."""

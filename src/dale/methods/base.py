@@ -37,6 +37,7 @@ class Capabilities:
     Attributes:
         input_constraints: It proposes only points that ``snapshot.domain`` allows.
         outcome_constraints: It takes constraints that come with the values into account.
+        held_parameters: It searches where ``snapshot.domain`` holds parameters.
 
     Examples:
         >>> import dale
@@ -48,6 +49,7 @@ class Capabilities:
 
     input_constraints: bool = False
     outcome_constraints: bool = False
+    held_parameters: bool = False
 
 
 class Method(Protocol):
@@ -149,4 +151,13 @@ def require_constraints(method: Method, *, outcome: bool) -> None:
         raise TypeError(
             f"the method {method.name!r} takes no {kind} constraints; use the default method (method=None), or one "
             f"whose capabilities include {kind}_constraints"
+        )
+
+
+def require_held_parameters(method: Method) -> None:
+    """An error if the method cannot hold parameters."""
+    if not method.capabilities.held_parameters:
+        raise TypeError(
+            f"the method {method.name!r} cannot hold parameters (fixed=); use the default method (method=None), or a "
+            "space without them"
         )

@@ -7,19 +7,21 @@ input constraints do not allow it, a space-filling point replaces it. No point i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dale._arrays import Matrix, Vector
-from dale.errors import SpaceExhausted
+from dale._arrays import Matrix, Vector, frozen
+from dale.errors import SpaceError, SpaceExhausted
 from dale.optim.sampling import far_from, farthest
 from dale.space.allowed_set import AllowedSet
 from dale.space.constraints import Constraints, as_constraints
+from dale.space.held import Held
 from dale.space.point import Params
 from dale.space.space import Space
 
@@ -51,11 +53,13 @@ class Domain:
         space: The user's space.
         constraints: Input constraints in the user's units; None for none.
         allowed_set: The same in the cube; None for none.
+        held: Parameters that are held at given values; None for none.
     """
 
     space: Space
     constraints: Constraints | None = None
     allowed_set: AllowedSet | None = None
+    held: Held | None = None
 
     @classmethod
     def of(cls, space: Space, constraints: Constraints | None = None) -> Domain:
@@ -81,6 +85,18 @@ class Domain:
         """The whole cube."""
         return cls(Space.from_pairs([(0.0, 1.0)] * dimension))
 
+    def holding(self, fixed: Any) -> Domain:
+        """The slice of this domain in which some parameters have given values.
+
+        Raises:
+            SpaceError: There are input constraints, or the values are not in the space.
+        """
+        if self.allowed_set is not None:
+            raise SpaceError(
+                "fixed: parameters cannot be held under input constraints; give them bounds of equal values instead"
+            )
+        return replace(self, held=Held.of(fixed, self.space))
+
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
@@ -89,22 +105,23 @@ class Domain:
     @cached_property
     def n_parameters(self) -> int:
         """Number of parameters that vary; a parameter with options may take several coordinates."""
-        return sum(self.space.n_coordinates(name) > 0 for name in self.space.names)
+        held = () if self.held is None else self.held.values
+        return sum(self.space.n_coordinates(name) > 0 and name not in held for name in self.space.names)
 
     @cached_property
     def is_continuous(self) -> bool:
         """Whether all coordinates are continuous, so that snapping changes no point."""
-        return bool(self.space.continuous.all())
+        return bool(self.continuous.all())
 
-    @property
+    @cached_property
     def continuous(self) -> np.ndarray:
-        """Which coordinates are continuous, (d,)."""
-        return self.space.continuous
+        """Which coordinates are continuous and not held, (d,)."""
+        return self.space.continuous if self.held is None else self.space.continuous & ~self.held.columns
 
-    @property
+    @cached_property
     def ordered(self) -> np.ndarray:
-        """Which coordinates have ordered values, (d,): continuous ones, integers and steps."""
-        return self.space.ordered
+        """Which coordinates have ordered values and are not held, (d,): continuous ones, integers and steps."""
+        return self.space.ordered if self.held is None else self.space.ordered & ~self.held.columns
 
     @property
     def spacing(self) -> Vector:
@@ -112,8 +129,12 @@ class Domain:
         return self.space.spacing
 
     def snap(self, X: Matrix) -> Matrix:
-        """Points (m, d), moved to the nearest values that their parameters can take."""
-        return self.space.snap_all(X)
+        """Points (m, d), moved to the nearest values that their parameters can take, or to those that are held."""
+        return self.space.snap_all(X if self.held is None else self.held.applied_to(X))
+
+    def contains(self, X: Matrix) -> np.ndarray:
+        """Which points (m, d) of the space have the values that are held, (m,)."""
+        return np.ones(len(X), dtype=bool) if self.held is None else self.held.contains(X)
 
     def active(self, X: Matrix) -> np.ndarray:
         """Which coordinates of snapped points (m, d) belong to active parameters, (m, d)."""
@@ -133,8 +154,30 @@ class Domain:
 
     def exhausted(self, seen: Matrix) -> bool:
         """Whether every point of a finite space is among those seen (n, d)."""
+        n = self._cardinality
+        return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen[self.contains(seen)]})
+
+    @cached_property
+    def _cardinality(self) -> int | None:
+        """Number of different points; None if it is not finite, or not known because parameters are conditional."""
         n = self.space.cardinality
-        return n is not None and n <= len(seen) and n <= len({p.tobytes() for p in seen})
+        if n is None or self.held is None:
+            return n
+        if n <= MAX_ENUMERATED:
+            return len(self._all_points)
+        held = math.prod(self.space.parameters[name].cardinality or 1 for name in self.held.values)
+        return None if self.space.conditions else n // held
+
+    @cached_property
+    def _all_points(self) -> list[Vector]:
+        """All points of a small finite space."""
+        points = (self._nth(k) for k in range(self.space.cardinality or 0))
+        return list({p.tobytes(): p for p in points}.values())
+
+    def _nth(self, k: int) -> Vector:
+        """Point number k of a finite space; where parameters are held, several numbers have the same point."""
+        point = self.space.encode_index(k)
+        return point if self.held is None else frozen(self.snap(point[None, :])[0])
 
     def admit(self, x: Vector, seen: Matrix, rng: Callable[[], np.random.Generator]) -> Admitted:
         """The point x (d,), snapped; a space-filling point if that is among those seen (n, d) or not allowed.
@@ -142,19 +185,20 @@ class Domain:
         Raises:
             SpaceExhausted: No new point is left.
         """
-        snapped = self.space.snap(x)
+        snapped = frozen(self.snap(x[None, :])[0])
         if self.is_new(snapped, seen):
             return self._admitted(snapped, replaced=False)
         return self._admitted(self.space_filling_point(seen, rng()), replaced=True)
 
     def _admitted(self, x: Vector, *, replaced: bool) -> Admitted:
         params = self.space.decode(x)
-        return Admitted(self.space.encode(params), params, replaced)
+        params, unit_x = self.space.read(params) if self.held is None else self.held.read(params)
+        return Admitted(unit_x, params, replaced)
 
     def check_not_exhausted(self, seen: Matrix) -> None:
         """Raise ``SpaceExhausted`` if every point of a finite space is among those seen (n, d)."""
         if self.exhausted(seen):
-            raise _exhausted(f"all {self.space.cardinality} points of the space")
+            raise _exhausted(f"all {self._cardinality} points of the space")
 
     def is_new(self, x: Vector, seen: Matrix) -> bool:
         """Whether a snapped point (d,) is allowed and not among those seen (n, d)."""
@@ -175,7 +219,7 @@ class Domain:
         """
         n = self.space.cardinality
         if n is not None and n <= MAX_ENUMERATED:
-            left = [p for p in map(self.space.encode_index, range(n)) if self.is_new(p, seen)]
+            left = [p for p in self._all_points if self.is_new(p, seen)]
             if not left:
                 raise _exhausted("all points of the space that the constraints allow")
             return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
@@ -192,8 +236,8 @@ class Domain:
         """A new point of a finite space of n points, by enumeration from a random one."""
         first = int(rng.integers(min(n, 2**62)))
         # Among len(seen) + 1 points at least one is new, but the constraints may not allow it.
-        tries = len(seen) + 1 if self.allowed_set is None else min(n, len(seen) + MAX_SEARCHED)
-        row = (self.space.encode_index((first + k) % n) for k in range(tries))
+        tries = len(seen) + 1 if self.allowed_set is None and self.held is None else min(n, len(seen) + MAX_SEARCHED)
+        row = (self._nth((first + k) % n) for k in range(tries))
         new = next((p for p in row if self.is_new(p, seen)), None)
         if new is None:
             raise _exhausted("all points that the constraints allow and that were found")

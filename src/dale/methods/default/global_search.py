@@ -138,7 +138,7 @@ class GlobalSearch:
     @property
     def target(self) -> float:
         """The value to improve on, in the units of the model."""
-        if self.incumbent is None or not self.snapshot.is_constrained:
+        if self.incumbent is None or not self.snapshot.is_restricted:
             return self._data[2]
         z = self.scale(self.observations.y[self.incumbent])
         return float(quantize(z, VALUE_RESOLUTION) if self.transform is None else self.transform(z))

@@ -132,13 +132,13 @@ class LocalSearch:
     @cached_property
     def merit(self) -> Vector:
         """The best point has the lowest merit, (n,): values of feasible points; if none is feasible, violations."""
-        if not self.snapshot.is_constrained:
+        if not self.snapshot.is_restricted:
             return self.z
         has_value = self.observations.has_value
         feasible = self.observations.feasible[has_value]
         if feasible.any():
             return np.where(feasible, self.z, np.inf)
-        if len(self.constraint_scales) == 0:  # all observations violate the input constraints
+        if len(self.constraint_scales) == 0:  # all observations violate the input constraints, or lie elsewhere
             return np.full(self.n, np.inf)
         violation = violations(self.observations.constraints[has_value], self.constraint_scales)
         return np.where(self.observations.allowed[has_value], violation, np.inf)

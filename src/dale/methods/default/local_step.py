@@ -77,7 +77,7 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
 
     In a space with discrete parameters, the step ends at a point of the domain, and options do not change.
     """
-    model, target = problem.objective, float(np.min(problem.y)) - float(problem.y[problem.center])
+    model, target = problem.objective, problem.target - float(problem.y[problem.center])
     box = step_box(problem)
     draws = box.draws(rng)
     mean = model.predict(draws).mean

@@ -66,7 +66,9 @@ class DefaultMethod:
     n_initial: int = 3
     name: ClassVar[str] = "default"
     revision: ClassVar[int] = 4
-    capabilities: ClassVar[Capabilities] = Capabilities(input_constraints=True, outcome_constraints=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        input_constraints=True, outcome_constraints=True, held_parameters=True
+    )
 
     def changed_settings(self) -> Mapping[str, Any]:
         """Settings that differ from the defaults, by name."""
@@ -99,7 +101,7 @@ class DefaultMethod:
             return NoisySearch.of(self.global_model, snapshot, rng("global")).best_proposal()
         observations = without_replicate(history.observations.inliers, history)
         settings = self.trust_region or TrustRegionSettings(failure_tolerance=1)
-        regions = snapshot.cache.of(RegionReplay).now(history.trials, settings)
+        regions = snapshot.cache.of(RegionReplay).now(history.trials, settings).within(snapshot.domain)
         local_search = LocalSearch(snapshot, observations, self.trust_region, self.taylor, rng("local"))
         failures = local_search.region_of(local_search.best, regions).failures
         replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)

@@ -30,7 +30,8 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) ->
     earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
     if earlier and (len(earlier) > 1 or not _is_tied(earlier[0], history.observations)):
         return None
-    if not snapshot.domain.allowed(incumbent[None, :])[0]:  # the user has added it
+    domain, point = snapshot.domain, incumbent[None, :]
+    if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values
         return None
     return Proposal(incumbent, Reason(Source.REPLICATE, length_scale=history.length_scale))
 

@@ -46,6 +46,7 @@ from dale.history.trial import Trial, TrialState, actual_reduction
 from dale.methods.default.settings import TrustRegionSettings
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.taylor import TaylorModel
+from dale.space.domain import Domain
 
 DEFAULT = TrustRegionSettings()
 MAX_RADIUS = 0.5
@@ -164,6 +165,12 @@ class TrustRegionSet:
     def close(self, ball: Ellipsoid) -> TrustRegionSet:
         """The regions with one more closed ball, which replaces the open regions at its center."""
         return TrustRegionSet(tuple(r for r in self.open if not r.can_move_to(ball.center)), (*self.closed, ball))
+
+    def within(self, domain: Domain) -> TrustRegionSet:
+        """The regions where some parameters are held: those closed at other values say nothing here."""
+        if domain.held is None:
+            return self
+        return replace(self, closed=tuple(ball for ball in self.closed if domain.contains(ball.center[None, :])[0]))
 
     def covers(self, points: Matrix) -> np.ndarray:
         """Which of the points (m, d) are in a closed ball, (m,)."""

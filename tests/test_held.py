@@ -1,0 +1,177 @@
+"""Held parameters: they never move, and what is learnt at other values helps."""
+
+import numpy as np
+import pytest
+
+import dale
+
+PLANE = dale.Space(x=(-2, 2), y=(-1, 1), batch=(0.0, 1.0))
+
+
+def bowl(p):
+    return (p["x"] - p["batch"]) ** 2 + 3 * (p["y"] - 0.3 * p["x"]) ** 2 + p["batch"]
+
+
+def alternate(space, fun, contexts, n, seed=0, **options):
+    optimizer = dale.Optimizer(space, seed=seed, **options)
+    for k in range(n):
+        fixed = contexts[k % len(contexts)]
+        trial = optimizer.ask(fixed=fixed)
+        assert {name: trial.params[name] for name in fixed} == fixed
+        optimizer.tell(trial, fun(trial.params))
+    return optimizer
+
+
+SPACES = {
+    "float": (PLANE, [{"batch": 0.1}, {"batch": 1 / 3}, {"batch": 0.9}]),
+    "log": (dale.Space(x=(0, 1), k=dale.Float(1e-3, 10, log=True)), [{"k": 0.07}, {"k": 0.3}]),
+    "int": (dale.Space(x=(0, 1), n=dale.Int(1, 9)), [{"n": 3}, {"n": 7}]),
+    "choice": (dale.Space(x=(0, 1), c=dale.Choice(["a", "b", "c"]), n=dale.Int(1, 5)), [{"c": "b"}, {"c": "c"}]),
+    "conditional": (
+        dale.Space(kind=dale.Choice(["p", "q"]), degree=dale.Int(2, 5).when(kind="p"), x=(0, 1)),
+        [{"kind": "p"}, {"kind": "q"}],
+    ),
+    "several": (dale.Space(x=(0, 1), y=(0, 1), z=(0, 1), w=(0, 1)), [{"x": 0.3, "w": 0.7}, {"x": 0.1}]),
+}
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_held_parameters_never_move(kind):
+    space, contexts = SPACES[kind]
+
+    def fun(p):
+        numbers = [v if isinstance(v, float) else len(str(v)) for v in p.values()]
+        return float(sum((v - 0.4) ** 2 for v in numbers))
+
+    optimizer = alternate(space, fun, contexts, 24)
+    assert {t.reason.source for t in optimizer.history} - {"initial_design"}
+
+
+def test_each_value_has_its_own_minimum():
+    """Three contexts are solved after five evaluations each: what one teaches, the others use."""
+    optimizer = alternate(PLANE, bowl, SPACES["float"][1], 15)
+    for fixed in SPACES["float"][1]:
+        values = [t.value for t in optimizer.history if t.params["batch"] == fixed["batch"]]
+        assert min(values) == pytest.approx(fixed["batch"], abs=1e-6)
+
+
+def test_a_value_that_was_never_held_before_profits():
+    optimizer = alternate(PLANE, bowl, SPACES["float"][1], 15)
+    for _ in range(3):
+        trial = optimizer.ask(fixed={"batch": 0.6})
+        optimizer.tell(trial, bowl(trial.params))
+    assert min(t.value for t in optimizer.history[-3:]) == pytest.approx(0.6, abs=1e-3)
+
+
+def test_best_and_result_are_those_of_the_values_that_are_held():
+    optimizer = alternate(PLANE, bowl, SPACES["float"][1], 18)
+    assert optimizer.best.params["batch"] == 0.1
+    optimizer.hold({"batch": 0.9})
+    assert optimizer.best.params["batch"] == optimizer.result().params["batch"] == 0.9
+    assert optimizer.ask().params["batch"] == 0.9
+    optimizer.hold(None)
+    assert optimizer.best.params["batch"] == 0.1
+
+
+def test_minimize_holds_them_and_uses_what_a_store_knows(tmp_path):
+    path = tmp_path / "run.db"
+    first = dale.minimize(bowl, PLANE, budget=14, seed=0, fixed={"batch": 0.2}, store=path)
+    assert {t.params["batch"] for t in first.history} == {0.2}
+    assert first.fun == pytest.approx(0.2, abs=1e-6)
+    second = dale.minimize(bowl, PLANE, budget=20, seed=0, fixed={"batch": 0.5}, store=path)
+    assert second.params["batch"] == 0.5
+    assert second.fun == pytest.approx(0.5, abs=1e-3)
+
+
+def test_a_resumed_run_continues_bit_for_bit(tmp_path):
+    whole = alternate(PLANE, bowl, SPACES["float"][1], 14)
+    path = tmp_path / "run.db"
+    with dale.Optimizer(PLANE, seed=0, store=path) as part:
+        for trial in whole.history[:9]:
+            asked = part.ask(fixed={"batch": trial.params["batch"]})
+            part.tell(asked, bowl(asked.params))
+    with dale.Optimizer(PLANE, store=path) as resumed:
+        for trial in whole.history[9:]:
+            asked = resumed.ask(fixed={"batch": trial.params["batch"]})
+            assert asked.params == trial.params
+            resumed.tell(asked, bowl(asked.params))
+
+
+def test_a_batch_and_a_list_of_pending_trials():
+    optimizer = dale.Optimizer(PLANE, seed=0)
+    for _ in range(3):
+        trials = optimizer.ask(4, fixed={"batch": 0.3})
+        assert len({t.unit_x.tobytes() for t in trials}) == 4
+        for trial in trials:
+            assert trial.params["batch"] == 0.3
+            optimizer.tell(trial, bowl(trial.params))
+    assert optimizer.best_value < 0.5
+
+
+def test_outcome_constraints_and_noise():
+    optimizer = dale.Optimizer(PLANE, seed=0)
+    for k in range(24):
+        trial = optimizer.ask(fixed={"batch": (0.2, 0.8)[k % 2]})
+        optimizer.tell(trial, bowl(trial.params), constraints=[trial.params["x"] - 0.5])
+    optimizer.hold({"batch": 0.8})
+    assert optimizer.best_value == pytest.approx(0.8 + 0.09, abs=0.02)
+    rng = np.random.default_rng(0)
+    noisy = alternate(PLANE, lambda p: bowl(p) + 0.1 * rng.standard_normal(), [{"batch": 0.2}], 20, noise=0.1)
+    assert noisy.best_value < 0.6
+
+
+def test_a_finite_slice_is_exhausted_and_others_are_not():
+    space = dale.Space(n=dale.Int(1, 4), c=dale.Choice(["a", "b"]))
+    optimizer = dale.Optimizer(space, seed=0)
+    for _ in range(4):
+        trial = optimizer.ask(fixed={"c": "a"})
+        optimizer.tell(trial, trial.params["n"])
+    with pytest.raises(dale.SpaceExhausted, match="all 4 points"):
+        optimizer.ask(fixed={"c": "a"})
+    assert optimizer.ask(fixed={"c": "b"}).params["c"] == "b"
+    assert len(optimizer.ask(9)) == 3
+    result = dale.minimize(lambda p: p["n"], space, budget=20, seed=0, fixed={"c": "b"})
+    assert (result.status, result.nfev) == (dale.Status.SPACE_EXHAUSTED, 4)
+
+
+def test_many_points_of_a_large_finite_slice():
+    space = dale.Space(a=dale.Int(0, 99), b=dale.Int(0, 99), c=dale.Int(0, 5))
+    optimizer = alternate(space, lambda p: (p["a"] - 50) ** 2 + (p["b"] - 20) ** 2, [{"c": 2}], 30)
+    assert len({t.unit_x.tobytes() for t in optimizer.history}) == 30
+
+
+class TestErrors:
+    def ask(self, fixed, space=PLANE, **options):
+        optimizer = dale.Optimizer(space, seed=0, **options)
+        try:
+            return optimizer.ask(fixed=fixed)
+        finally:
+            assert optimizer.history == ()
+
+    def test_names_and_values(self):
+        with pytest.raises(dale.SpaceError, match="expected names out of 'x', 'y', 'batch', got 'bach'"):
+            self.ask({"bach": 1})
+        with pytest.raises(dale.SpaceError, match="batch"):
+            self.ask({"batch": 2.0})
+        for fixed in ([0.1], {}, "batch"):
+            with pytest.raises(TypeError, match="expected the values of some parameters by name"):
+                self.ask(fixed)
+        with pytest.raises(dale.SpaceError, match=r"got all of them; use ask\(at=\.\.\.\)"):
+            self.ask({"x": 0.0, "y": 0.0, "batch": 0.0})
+
+    def test_what_cannot_be_held(self):
+        space, _ = SPACES["conditional"]
+        with pytest.raises(dale.SpaceError, match="'degree' is conditional"):
+            self.ask({"degree": 3}, space)
+        with pytest.raises(dale.SpaceError, match="cannot be held under input constraints"):
+            self.ask({"batch": 0.5}, constraints=["x + y <= 1"])
+        with pytest.raises(TypeError, match="cannot hold parameters"):
+            self.ask({"batch": 0.5}, method=dale.methods.paper())
+
+    def test_a_whole_point_besides(self):
+        with pytest.raises(ValueError, match="at is one whole point"):
+            dale.Optimizer(PLANE).ask(at={"x": 0, "y": 0, "batch": 0}, fixed={"batch": 0})
+
+    def test_minimize(self, tmp_path):
+        with pytest.raises(dale.SpaceError, match="got 'bach'"):
+            dale.minimize(bowl, PLANE, budget=5, fixed={"bach": 1}, store=tmp_path / "run.db")
