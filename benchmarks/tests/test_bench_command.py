@@ -136,6 +136,7 @@ def test_the_list_of_problems_names_every_one_and_who_takes_part(capsys):
         ("noise", "branin_noise5", "default,random", ["recommended point", "point with the lowest observed value"]),
         ("constraints", "gramacy", "cobyqa,random", ["Median log10 regret ± bootstrap error"]),
         ("failures", "half_plane", "default,told", ["Median log10 regret ± bootstrap error", "Evaluations until"]),
+        ("equalities", "hs28", "default,by_hand", ["Median log10 regret ± bootstrap error"]),
         ("parallel", "branin", "sequential,batch8", ["Evaluations until the regret", "Speed-up: time"]),
     ],
 )

@@ -2,14 +2,15 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import optimize
 
 from dale_bench.problems import KINDS, failing, mixed
-from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET
-from problem_cases import ALL, CONSTRAINED, HIDDEN, MIXED, draws
+from dale_bench.problems.problem import FEASIBILITY_TOLERANCE, MIN_REGRET, Task
+from problem_cases import ALL, CONSTRAINED, EQUAL, HIDDEN, MIXED, draws, spent
 
 
 class TestEveryProblem:
@@ -189,3 +190,44 @@ class TestMinimaWithHiddenConstraints:
         values = [failing.five_integers(p) for p in points if p["a"] + p["b"] <= 4]
         assert min(values) == HIDDEN["five_integers"].minimum
         assert min(map(failing.five_integers, points)) == 0  # where evaluations fail
+
+
+@pytest.mark.filterwarnings("ignore")  # SLSQP divides by its own zeros
+@pytest.mark.parametrize("name", EQUAL)
+def test_minima_with_equalities(name):
+    """SLSQP from many starts, with the equalities as its own constraints."""
+    problem = EQUAL[name]
+    space, rows = problem.space, problem.space.equalities.rows
+    A = np.array([[row.coefficients.get(n, 0.0) for n in space.names] for row in rows])
+    low, high = (np.array([p.decode(u) for p in space.parameters.values()]) for u in (np.zeros(1), np.ones(1)))
+    equal = {"type": "eq", "fun": lambda x: A @ x - [row.value for row in rows], "jac": lambda x: A}
+    best = math.inf
+    for start in low + (high - low) * np.random.default_rng(0).random((20, len(low))):
+        end = optimize.minimize(
+            lambda x: problem.true(dict(zip(space.names, np.clip(x, low, high), strict=True))),
+            start,
+            method="SLSQP",
+            bounds=list(zip(low, high, strict=True)),
+            constraints=equal,
+            options={"ftol": 1e-14, "maxiter": 300},
+        )
+        if np.max(np.abs(A @ np.clip(end.x, low, high) - [row.value for row in rows])) < 1e-12:
+            best = min(best, end.fun)
+    assert best == pytest.approx(problem.minimum, abs=1e-8)
+
+
+class TestEliminationByHand:
+    @pytest.mark.parametrize("name", EQUAL)
+    @pytest.mark.parametrize("how", ["default", "by_hand", "first_by_hand"])
+    def test_points_satisfy_the_equalities(self, name, how):
+        problem, points = EQUAL[name], []
+        watched = replace(problem, true=lambda p: points.append(problem.space.check(p)) or problem.true(p))
+        spent(KINDS["equalities"].contender(how).run, Task(watched, 4))
+        assert len(points) == 4
+
+    def test_of_the_same_parameters_it_is_the_same_run(self):
+        ours, by_hand = (
+            spent(KINDS["equalities"].contender(name).run, Task(EQUAL["hs62"], 8)).curve
+            for name in ("default", "by_hand")
+        )
+        np.testing.assert_allclose(ours, by_hand, rtol=1e-6)

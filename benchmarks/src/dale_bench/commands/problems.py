@@ -1,4 +1,4 @@
-"""``dale bench problems``: dale and its peers on mixed, noisy, constrained, failing and parallel problems."""
+"""``dale bench problems``: mixed, noisy, constrained and failing problems, equalities, and parallel runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add_parser(kinds: Any) -> None:
     """Describe the command's arguments."""
     kind = kinds.add_parser(
         "problems",
-        help="run mixed, noisy, constrained, failing and parallel problems",
-        description="Run dale and its peers on mixed, noisy, constrained, failing and parallel problems.",
+        help="run mixed, noisy, constrained, failing and parallel problems, and equalities",
+        description="Run dale and peers on mixed, noisy, constrained, failing and parallel problems, or equalities.",
     )
     kind.add_argument(
         "kind", choices=[*bench.KINDS, "list"], help="the benchmark; list: print the problems and contenders of each"

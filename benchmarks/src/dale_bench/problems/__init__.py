@@ -1,15 +1,16 @@
-"""Five benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
+"""Six benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
 
 mixed         integers, steps, options and boolean parameters
 noise         noisy values; the true regret of the recommended point counts
 constraints   outcome constraints; the best feasible point counts
 failures      evaluations that fail, by a hidden constraint or at random, compared with told constraints
+equalities    linear equalities, compared with parameters eliminated by hand
 parallel      dale in batches and with asynchronous workers, compared with sequential runs
 
 The modules:
 
 problem       a problem, and a task that counts the evaluations of a run
-mixed, noisy, constrained, failing
+mixed, noisy, constrained, failing, equal
               the problems
 contenders    the contenders of each kind
 report        the tables
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dale_bench.contender import Contender
-from dale_bench.problems import constrained, contenders, failing, mixed, noisy, report
+from dale_bench.problems import constrained, contenders, equal, failing, mixed, noisy, report
 from dale_bench.problems.problem import Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job, quantize, record, run_all
@@ -142,6 +143,13 @@ KINDS: dict[str, Kind] = {
             {**{p.name: partial(_same, p) for p in failing.HIDDEN}, **failing.RANDOM},
             contenders.FAILING,
             report.failure_tables,
+        ),
+        Kind(
+            "equalities",
+            "linear equalities, compared with parameters eliminated by hand",
+            {p.name: partial(_same, p) for p in equal.PROBLEMS},
+            contenders.EQUAL,
+            report.regret_tables,
         ),
         Kind(
             "parallel",

@@ -6,7 +6,7 @@ knows the budget or the noise. Those with a setting for exact values get it if t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
 from dale_bench.peers import botorch_, optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_torch
+from dale_bench.problems import equal
 from dale_bench.problems.problem import Failed, Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 
@@ -54,6 +55,30 @@ def told(task: Task, seed: int) -> None:
     """dale, which receives the values and the constraints also where evaluations would fail."""
     task.problem = replace(task.problem, fails=None)
     ask_and_tell(task, seed)
+
+
+def by_hand(choose: Callable[[Space], tuple[str, ...]], task: Task, seed: int) -> None:
+    """dale without equalities: some parameters are computed from the others, their bounds are input constraints."""
+    space, names = task.space, choose(task.space)
+    R, r = equal.eliminated(space, names)
+    low, high = np.array([[space.parameters[name].decode(u) for name in names] for u in np.eye(2)[:, :1]])[::-1]
+    others = [name for name in space.names if name not in names]
+    reduced = Space({name: space.parameters[name] for name in others})
+    optimizer = Optimizer(reduced, seed=seed, constraints=optimize.LinearConstraint(R, low - r, high - r))
+    while True:
+        trial = optimizer.ask()
+        computed = np.clip(r + R @ trial.x, low, high)
+        optimizer.tell(trial, task({**trial.params, **dict(zip(names, computed.tolist(), strict=True))}).value)
+
+
+def determined(space: Space) -> tuple[str, ...]:
+    """The parameters that dale determines by equalities."""
+    return () if space.equalities is None else space.equalities.determined
+
+
+def first(space: Space) -> tuple[str, ...]:
+    """As many parameters, the first ones."""
+    return space.names[: len(determined(space))]
 
 
 def workers(count: int, sigma: float, task: Task, seed: int) -> None:
@@ -195,6 +220,11 @@ MIXED = (DALE, TPE, GP, RANDOM)
 NOISY = (DALE, GP, NEI, RANDOM)
 CONSTRAINED = (DALE, TPE, GP, COBYQA, RANDOM)
 FAILING = (DALE, TOLD, TPE, RANDOM)
+EQUAL = (
+    DALE,
+    Contender("by_hand", partial(by_hand, determined), "same by hand"),
+    Contender("first_by_hand", partial(by_hand, first), "first by hand"),
+)
 SEQUENTIAL = "sequential"
 PARALLEL = (
     Contender(SEQUENTIAL, partial(workers, 1, 0.0), "sequential"),
