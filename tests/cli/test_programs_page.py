@@ -73,7 +73,7 @@ def test_the_command_of_the_readme_runs_the_same_program(run, tmp_path):
 
 
 def test_the_space_in_docs_problems(tmp_path):
-    (text,) = blocks((ROOT / "docs" / "problems.md").read_text(encoding="utf-8"), "toml")
+    text, _ = blocks((ROOT / "docs" / "problems.md").read_text(encoding="utf-8"), "toml")
     (tmp_path / "parameters.toml").write_text(text)
     assert dale.Space.from_toml(tmp_path / "parameters.toml") == dale.Space(
         momentum=(0.0, 0.99),
@@ -82,3 +82,17 @@ def test_the_space_in_docs_problems(tmp_path):
         kernel=dale.Choice(["linear", "rbf", "poly"]),
         degree=dale.Int(2, 6).when(kernel="poly"),
     )
+
+
+def test_the_constraints_in_docs_problems(tmp_path):
+    page = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+    _, text = blocks(page, "toml")
+    (tmp_path / "space.toml").write_text(text)
+    for p in (t.params for t in dale.Optimizer(dale.Space.from_toml(tmp_path / "space.toml"), seed=0).ask(4)):
+        assert p["lc"] + p["lp"] <= 4
+        assert abs(p["a"] + p["b"] + p["c"] - 1) < 3e-16
+        assert 0.1 <= p["a"] * p["lc"] <= 2
+    (tmp_path / "space.toml").write_text(text.replace("lc + lp <= 4", "a + d <= 1"))
+    with pytest.raises(dale.SpaceError) as error:
+        dale.Space.from_toml(tmp_path / "space.toml")
+    assert str(error.value).removeprefix(f"{tmp_path}/") in page
