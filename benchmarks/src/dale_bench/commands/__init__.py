@@ -11,6 +11,7 @@ from typing import Any
 from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, compared_with_default, contender_name, is_variant
 from dale_bench.commands.calibration import add_parser as add_calibration_parser
 from dale_bench.commands.coco import add_parser as add_coco_parser
+from dale_bench.commands.contexts import add_parser as add_contexts_parser
 from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.output import print_failures, show, split_names
@@ -49,6 +50,7 @@ def add_parser(commands: Any) -> None:
     add_coco_parser(kinds)
     add_calibration_parser(kinds)
     add_forecasts_parser(kinds)
+    add_contexts_parser(kinds)
     add_golden_parser(kinds)
 
 
