@@ -131,8 +131,10 @@ def most_probable(
 
     For each degree, downhill on the grid of rho: from the series of this degree among ``starts``, or from its middle.
     If an end is nearly quadratic, downhill from the largest rho too: the loss rises by the Bayes factor that a
-    quadratic pays before it falls. To refine is to go downhill from the first of the starts alone.
+    quadratic pays before it falls. To refine, where there are several degrees, is to go downhill from the first of the
+    starts alone.
     """
+    refine = refine and data.max_degree > 2
     degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
     mixed = MIXED_STDS if structured else (1.0,)
     found: list[tuple[Series, SeriesFit]] = []

@@ -118,7 +118,7 @@ class TaylorModel:
             max_degree: Highest degree.
             starts: Where the search for rho starts: the series of a similar model, one for each degree.
             structured: Whether mixed second derivatives may be small a priori, by evidence.
-            refine: Whether to search near the first of the starts alone, with its degree.
+            refine: Whether to search near the first of the starts alone, with its degree, where there are several.
 
         Examples:
             >>> X = np.array([[0.4, 0.4], [0.6, 0.4], [0.4, 0.6], [0.5, 0.55], [0.6, 0.6], [0.45, 0.5], [0.5, 0.4]])

@@ -20,8 +20,8 @@ direction (d), the long axis of a ridge or the short one of a stiff direction, w
 pays log(n) / 2 (Laplace's approximation of the evidence, as in BIC). The most probable of the ball and these shapes on
 the same n observations is used. In a ball and in an axis-parallel shape the mixed second derivatives may be small a
 priori, by evidence and for the price of one freedom; in the search for other shapes they may not, because that would
-fix the axes. Where three families compete, a round compares shapes for one degree only, to save time; all degrees are
-searched in the ball, in the shape of the last step and in the shape that is used.
+fix the axes. Where three families and several degrees compete, a round compares shapes for one degree only, to save
+time; all degrees are searched in the ball, in the shape of the last step and in the shape that is used.
 """
 
 from __future__ import annotations
