@@ -33,7 +33,7 @@ class TestLocal:
         optimizer = with_values(lambda x: float(1e3 * x[0] - x[1]), X)
         values = np.array([t.value for t in optimizer.history])
         width = np.quantile(values, 0.75) - values.min()
-        assert 0 < optimizer.forecast(10).local < STEPS * math.log(11) * width / 2
+        assert 0 < optimizer.forecast(10).local < STEPS * math.log(11) * width / 4
 
     def test_none_at_a_converged_minimum(self):
         result = dale.minimize(lambda x: (x[0] - 1) ** 2 + 3 * x[1] ** 2, [(-2, 2)] * 2, budget=24, seed=0)

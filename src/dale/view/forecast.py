@@ -3,7 +3,7 @@
 *Near the best point* the Taylor model (``local_model.py``) predicts a reduction g within a tenth of its radius. Of a
 sequence of local steps, the first ones gain most. With w the range of the better three quarters of the values,
 
-    local(n) = log(1 + n) / 2 * g / (1 + 2 g / w).
+    local(n) = log(1 + n) / 2 * g / (1 + 4 g / w).
 
 The denominator is there because reductions of the size of w are not kept. Where no Taylor model can be fitted, because
 values are noisy, parameters are not continuous or observations are few, g is the reduction that the surrogate of the
@@ -42,7 +42,7 @@ from dale.view.run_view import RunView, view_of
 HORIZONS = (10, 50)  # numbers of evaluations of an outlook
 REACH = 0.1  # of the local model, in its radii
 STEPS = 0.5  # gain of n local steps: this times log(1 + n), in units of the predicted reduction
-SATURATION = 2.0
+SATURATION = 4.0  # of reductions that are not small in comparison with w
 RATE = 0.1  # of better basins, for each factor e in the number of evaluations that were no local steps
 SIZE = 0.3  # gain by a better basin, in units of w
 N_CANDIDATES = 256  # points at which the reduction is predicted, of each kind
