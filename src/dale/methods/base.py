@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -150,3 +150,9 @@ def require_constraints(method: Method, *, outcome: bool) -> None:
             f"the method {method.name!r} takes no {kind} constraints; use the default method (method=None), or one "
             f"whose capabilities include {kind}_constraints"
         )
+
+
+def check_outcome_constraints(method: Method, constraints: Sequence[float]) -> None:
+    """An error if an outcome has constraints, and the method cannot deal with them."""
+    if constraints:
+        require_constraints(method, outcome=True)
