@@ -178,7 +178,7 @@ class TestMisuse:
             (lambda o: o.discard(4), dale.TrialError, "trial 4 is pending"),
             (lambda o: o.amend(9, 1.0), dale.TrialError, "trial 9 is unknown here"),
             (lambda o: o.discard(-1), dale.TrialError, "trial -1 is unknown here"),
-            (lambda o: o.amend(1), TypeError, "expected a value, noise or constraints to change"),
+            (lambda o: o.amend(1), TypeError, "expected a value, noise, constraints or extra to change"),
             (lambda o: o.amend(1, math.nan), ValueError, r"finite numbers, got value nan.*use discard\(trial, why\)"),
             (lambda o: o.amend(1, 1.0, constraints=[math.inf]), ValueError, r"finite numbers.*constraints \[inf\]"),
             (lambda o: o.amend(1, "low"), TypeError, "must be one real number, got 'low'"),

@@ -77,9 +77,9 @@ def minimize(
 
     Args:
         fun: The objective. It takes an array where the space has no names, a mapping of parameters where it has, and
-            returns a number, or a ``dale.Evaluation`` with its noise or constraints. An evaluation that raises or is
-            not finite counts as failed (``on_error``). After a transient failure, which says nothing about the point,
-            let it raise ``dale.Retry``: the point is retried. Or a program: a ``dale.Command``.
+            returns a number, or a ``dale.Evaluation`` with its noise, constraints or extra values. An evaluation that
+            raises or is not finite counts as failed (``on_error``). After a transient failure, which says nothing about
+            the point, let it raise ``dale.Retry``: the point is retried. Or a program: a ``dale.Command``.
         space: Pairs of bounds, ``scipy.optimize.Bounds``, a mapping or a ``dale.Space``; also a mapping of Optuna's
             distributions, or ConfigSpace's ``ConfigurationSpace``.
         budget: Number of evaluations, those of the initial design and of ``x0`` included; ``1e2`` is 100.

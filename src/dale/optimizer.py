@@ -7,8 +7,8 @@ Only the optimizer rebinds state, under its lock: the history, and the snapshot 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import Any, Literal, overload
 
@@ -17,12 +17,11 @@ import numpy as np
 from dale import methods
 from dale._arrays import Vector
 from dale._computing import computing
-from dale.errors import SpaceError, SpaceExhausted
-from dale.history.added_data import AddedRow, added_trials, in_row, read_evaluations
+from dale.errors import SpaceExhausted
+from dale.history.added_data import AddedRow, added_trials, located
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
 from dale.history.history import History
 from dale.history.reason import Reason, Source
-from dale.history.run_state import RunState
 from dale.history.seeding import RandomStreams, check_seed
 from dale.history.snapshot import Cache, Snapshot
 from dale.history.stopping import Clock, Tolerance
@@ -32,20 +31,23 @@ from dale.methods.base import (
     Method,
     Proposal,
     check_method,
+    check_outcome_constraints,
     check_proposal,
     require_constraints,
     require_held_parameters,
 )
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.domain import Domain
-from dale.space.point import Params, format_point
+from dale.space.point import Params
 from dale.space.space import Space, as_space
+from dale.store.added_runs import read_earlier
+from dale.store.changing_run import ChangingRun
 from dale.store.events import EventKind
 from dale.store.problem import problem_to_json
-from dale.store.store import Store, open_store
+from dale.store.store import open_store
 
 
-class Optimizer(RunState):
+class Optimizer(ChangingRun):
     """Proposes evaluations and learns from their values.
 
     Args:
@@ -97,7 +99,7 @@ class Optimizer(RunState):
         self._proposed: tuple[Snapshot, Proposal] | None = None  # the last proposal, and the snapshot it was made for
         self._in_transaction = False
         self._lock = RLock()
-        self._store: Store | None = None
+        self._store = None
         if store is None:
             self.seed = check_seed(seed)
             return
@@ -107,23 +109,6 @@ class Optimizer(RunState):
         with self.transaction():  # which reads the events that are there
             pass
 
-    @property
-    def store(self) -> str | None:
-        """Path of the file that keeps the run; None if there is none."""
-        return None if self._store is None else str(self._store.path)
-
-    def close(self) -> None:
-        """Release the store: other processes may then evaluate what is pending. The end of the process does it too."""
-        if self._store is not None:
-            with self._lock:
-                self._store.close()
-
-    def __enter__(self) -> Optimizer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __getstate__(self) -> dict[str, Any]:
         if self._store is not None:
             raise TypeError(f"a stored run cannot be copied or pickled; open it by Optimizer(store={self.store!r})")
@@ -131,7 +116,7 @@ class Optimizer(RunState):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=RLock(), _cache=Cache(), _proposed=None, _in_transaction=False)
-        self._snapshot = Snapshot(self._history, self._domain, self._cache)
+        self._snapshot = self._look(self._fixed)
 
     def __repr__(self) -> str:
         n, complete = len(self._history.trials), len(self._history.complete)
@@ -142,9 +127,16 @@ class Optimizer(RunState):
         """Everything derived from the present state of the run, computed when it is first read."""
         with self._lock:
             if self._snapshot.history.trials is not self._history.trials:
-                whole = Snapshot(self._history, self._domain, self._cache)
-                self._snapshot = whole if self._fixed is None else whole.holding(self._fixed)
+                self._snapshot = self._look(self._fixed)
             return self._snapshot
+
+    def _look(self, fixed: Any) -> Snapshot:
+        """The present state, with parameters held at given values; None for none."""
+        whole = Snapshot(self._history, self._domain, self._cache)
+        if fixed is None:
+            return whole
+        require_held_parameters(self.method)
+        return whole.holding(fixed)
 
     def hold(self, fixed: Any) -> None:
         """Hold parameters at given values, by name, from now on: ``ask``, ``best`` and ``result`` are about these.
@@ -152,10 +144,7 @@ class Optimizer(RunState):
         The models still use all trials. None for none.
         """
         with self._lock, computing():
-            whole = Snapshot(self._history, self._domain, self._cache)
-            if fixed is not None:
-                require_held_parameters(self.method)
-            self._snapshot, self._fixed = whole if fixed is None else whole.holding(fixed), fixed
+            self._snapshot, self._fixed = self._look(fixed), fixed
 
     def converged(self, tolerance: float) -> bool:
         """Whether no proposal is expected to gain more than ``tolerance``, in units of the objective.
@@ -201,20 +190,29 @@ class Optimizer(RunState):
                     trials.append(self._ask(fixed))
         return trials
 
-    def tell(self, trial: Trial | int, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: Any,
+        *,
+        noise: float | None = None,
+        constraints: Any = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> Trial:
         """Record the objective's value at a trial.
 
         Telling the same value twice changes nothing; another value is an error. A failed trial may be given a value.
 
         Args:
             trial: The trial, or its id.
-            value: The objective there; or an ``Evaluation``, which includes noise and constraints.
+            value: The objective there; or an ``Evaluation``, which includes the rest.
             noise: Standard deviation of the noise in the value, where it is known.
             constraints: Numbers that must be at most 0 for the point to be feasible, the same number for each trial.
+            extra: Further results to keep, by name: JSON data, as in ``Evaluation``.
         """
         with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
-            return self._change(EventKind.TELL, known, told(known, self._check(value, noise, constraints)))
+            return self._change(EventKind.TELL, known, told(known, self._check(value, noise, constraints, extra)))
 
     def fail(self, trial: Trial | int, error: str = "", *, retry: bool = False) -> Trial:
         """Record that a trial could not be evaluated; later proposals avoid its neighbourhood.
@@ -238,26 +236,28 @@ class Optimizer(RunState):
         *,
         noise: float | None = None,
         constraints: Any = None,
+        extra: Mapping[str, Any] | None = None,
         why: str = "",
         who: str | None = None,
     ) -> Trial:
         """Correct the outcome of a trial: one that was recorded wrongly, or a failed or discarded one that has a value.
 
         Later proposals use the corrected value. Earlier ones keep their points and reasons. ``Trial.corrections`` and
-        the store keep what was changed. The same numbers again change nothing.
+        the store keep what was changed. The same outcome again changes nothing.
 
         Args:
             trial: A trial that is not pending, or its id.
             value: The correct value, or an ``Evaluation``, which replaces noise and constraints too.
             noise: The correct standard deviation of its noise.
-            constraints: The correct outcome constraints. What is None stays as it is.
+            constraints: The correct outcome constraints.
+            extra: Extra values that replace all others. What is None stays as it is.
             why: The reason.
             who: Who corrects it; None for the name of the user in the operating system.
         """
         with computing(), self.transaction():
             known = find_trial(self._history.trials, trial)
-            after = amended(self._history.trials, known, Evaluation(value, noise, constraints), who, why)
-            self._check_method(after.constraints)
+            after = amended(self._history.trials, known, Evaluation(value, noise, constraints, extra), who, why)
+            check_outcome_constraints(self.method, after.constraints)
             return self._change(EventKind.AMEND, known, after)
 
     def discard(self, trial: Trial | int, why: str = "", *, who: str | None = None) -> Trial:
@@ -275,74 +275,52 @@ class Optimizer(RunState):
             known = find_trial(self._history.trials, trial)
             return self._change(EventKind.DISCARD, known, discarded(self._history.trials, known, who, why))
 
-    def add(self, params: Any, value: Any, *, noise: float | None = None, constraints: Any = ()) -> Trial:
+    def add(
+        self,
+        params: Any,
+        value: Any,
+        *,
+        noise: float | None = None,
+        constraints: Any = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> Trial:
         """Record an evaluation that was made elsewhere; the arguments are those of ``tell``."""
         with computing(), self.transaction():
             checked, unit_x = self.space.read(params)
-            return self._add([AddedRow(checked, unit_x, self._check(value, noise, constraints))])[0]
+            return self._add([AddedRow(checked, unit_x, self._check(value, noise, constraints, extra))])[0]
 
     def add_all(
         self, table: Any, value: str = "value", *, noise: str | None = None, constraints: Sequence[str] = ()
     ) -> list[Trial]:
-        """Record a table of evaluations that were made elsewhere; all of its rows, or none if one is refused.
+        """Record evaluations that were made elsewhere, from a table or another run; all of them, or none if one fails.
 
-        A column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the value;
-        other columns are ignored. Where the value or a constraint is empty, NaN or infinite, the evaluation counts as
-        failed.
+        A table has a column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the
+        value; other columns are ignored. Where the value or a constraint is empty, NaN or infinite, the evaluation
+        counts as failed. Of a run, all that is known is recorded; pending and discarded trials and transient failures
+        are left out. So are unfinished and pruned trials in ``study.trials_dataframe()`` of Optuna; dale minimises:
+        change the sign of values that a study maximises.
 
         Args:
             table: The path of a CSV file with a header, a data frame of pandas or polars, a mapping of columns or a
-                list of mappings. Text in a file is parsed as its parameter needs it, options by their text.
+                list of mappings. Text in a file is parsed as its parameter needs it, options by their text. Or a
+                result, an optimizer, a run from ``dale.open`` or the path of a store.
             value: Name of the column with the objective's values.
             noise: Name of the column with the standard deviations of their noise, empty where unknown.
             constraints: Names of the columns with the constraints, which are at most 0 where a point is feasible.
         """
-        rows = read_evaluations(table, self.space, value, noise, constraints)
+        rows = read_earlier(table, self.space, value, noise, constraints)
         with computing(), self.transaction():
-            for i, row in enumerate(rows, 1):
+            for row in rows:
                 try:
                     self._check_fit(row.evaluation)
                 except ValueError as error:
-                    raise in_row(i, error) from None
+                    raise located(row.where, error) from None
             return self._add(rows)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Several changes as one: all of them happen or none; with a store no other process comes between."""
-        with self._lock:
-            if self._in_transaction:
-                yield
-                return
-            before, position = self._history, None if self._store is None else self._store.position()
-            self._in_transaction = True
-            try:
-                with self._stored():
-                    yield
-            except BaseException:  # Ctrl-C may come after the store has committed: then the events are read again
-                if self._store is not None and position is not None:
-                    self._store.rewind(position)
-                self._history = before
-                raise
-            finally:
-                self._in_transaction = False
-
-    @contextmanager
-    def _stored(self) -> Iterator[None]:
-        """A transaction of the store, if there is one, after the events of others have been read."""
-        if self._store is None:
-            yield
-            return
-        with self._store.transaction() as events:
-            self._history = self._store.replay(self._history, events)
-            yield
 
     def _ask(self, fixed: Any = None) -> Trial:
         with computing(), self.transaction():
-            if fixed is not None:
-                require_held_parameters(self.method)
-                return self._ask_new(Snapshot(self._history, self._domain, self._cache).holding(fixed))
-            if self._fixed is not None:
-                return self._ask_new(self.snapshot)
+            if fixed is not None or self._fixed is not None:
+                return self._ask_new(self.snapshot if fixed is None else self._look(fixed))
             if (abandoned := self._reassign()) is not None:
                 return abandoned
             if (transient := self._history.next_retry) is not None:
@@ -382,11 +360,8 @@ class Optimizer(RunState):
     def _ask_at(self, params: Any) -> Trial:
         """A trial at a point of the user's, kept as it was given, to the last bit."""
         checked, unit_x = self.space.read(params)
-        if self.constraints is not None and not self.constraints.allows(checked):
-            raise SpaceError(
-                f"the constraints do not allow {format_point(checked)}; leave the point out, or record a value that is "
-                "known there with add(params, value)"
-            )
+        if self.constraints is not None:
+            self.constraints.check(checked)
         return self._record(checked, unit_x, Reason(Source.USER))
 
     def _add(self, rows: Sequence[AddedRow]) -> list[Trial]:
@@ -400,30 +375,14 @@ class Optimizer(RunState):
             number, x = len(self._history.trials), self.space.as_array(params)
             return self._write(EventKind.ASK, [Trial(number, params, x, unit_x, reason, allowed=allowed)])[0]
 
-    def _change(self, kind: EventKind, before: Trial, after: Trial) -> Trial:
-        return before if after is before else self._write(kind, [after])[0]
-
-    def _write(self, kind: EventKind, trials: list[Trial]) -> list[Trial]:
-        """To the store first: what cannot be kept has not happened."""
-        if self._store is not None:
-            for trial in trials:
-                self._store.append(kind, trial)
-        self._history = self._history.with_trials(trials)
-        return trials
-
-    def _check(self, value: Any, noise: Any, constraints: Any) -> Evaluation:
+    def _check(self, value: Any, noise: Any, constraints: Any, extra: Any) -> Evaluation:
         """An evaluation in its proper types; an error if it does not fit the run."""
-        evaluation = check_evaluation(value, noise, constraints)
+        evaluation = check_evaluation(value, noise, constraints, extra)
         self._check_fit(evaluation)
         return evaluation
 
     def _check_fit(self, evaluation: Evaluation | None) -> None:
         """Whether the method takes constraints, if there are any, and all trials have the same number of them."""
         if evaluation is not None:
-            self._check_method(evaluation.constraints)
+            check_outcome_constraints(self.method, evaluation.constraints)
             check_number_of_constraints(evaluation.constraints, self._history.trials)
-
-    def _check_method(self, constraints: Sequence[float]) -> None:
-        """Whether the method takes outcome constraints, if there are any."""
-        if constraints:
-            require_constraints(self.method, outcome=True)

@@ -44,6 +44,10 @@ class TestAmend:
         trial = dale.open(store).history[2]
         assert (trial.constraints, trial.noise) == ((-1e-3,), 0.5)
 
+    def test_extra_values(self, store, capsys):
+        assert run(capsys, "amend", "run.db", "2", "--extra", '{"rmse": 0.5}')[0] == 0
+        assert dale.open(store).history[2].extra == {"rmse": 0.5}
+
     def test_a_failed_trial(self, store, capsys):
         assert run(capsys, "amend", "run.db", "6", "--value=-2", "--constraints", "1")[0] == 0
         assert dale.open(store).history[6].value == -2
@@ -51,7 +55,7 @@ class TestAmend:
     def test_the_same_value(self, store, capsys):
         value = repr(dale.open(store).history[2].value)
         code, out, _ = run(capsys, "amend", "run.db", "2", f"--value={value}")
-        assert (code, out) == (0, "trial 2 has these numbers already; nothing was changed\n")
+        assert (code, out) == (0, "trial 2 has this outcome already; nothing was changed\n")
         assert dale.open(store).history[2].corrections == ()
 
     def test_the_run_can_be_resumed(self, store, capsys):
@@ -63,7 +67,9 @@ class TestAmend:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["2"], "expected a value, noise or constraints to change"),
+            (["2"], "expected a value, noise, constraints or extra to change"),
+            (["2", "--extra", "{"], "--extra: expected a JSON object, such as"),
+            (["2", "--extra", "[1]"], "extra: expected a mapping"),
             (["2", "--value", "nan"], "expected finite numbers, got value nan"),
             (["2", "--constraints", "1,2"], "expected 1 constraints, as trial 0 has, got [1.0, 2.0]"),
             (["2", "--constraints", "a"], "--constraints: expected numbers with commas between them, got 'a'"),

@@ -119,6 +119,11 @@ class TestResultFiles:
         (trial,) = result.history
         assert (trial.value, trial.noise, trial.constraints) == (1.0, 0.5, (-1.0, 2.0))
 
+    def test_extra_values(self, script):
+        text = '{"value": 1, "extra": {"rmse": 0.5, "steps": [1, null]}}'
+        args = script(f"open(sys.argv[1] + '/o', 'w').write({text!r})", "{directory}", "{a}")
+        assert minimise(args, budget=1, result="{directory}/o").history[0].extra == {"rmse": 0.5, "steps": (1, None)}
+
     @pytest.mark.parametrize(
         ("text", "key", "said"),
         [
@@ -130,6 +135,7 @@ class TestResultFiles:
             ("[1]", "1", "out.json: expected an entry '1', got '[1]'"),
             ('{"value": 1, "constraints": ["x"]}', None, "out.json: constraints: expected a number, got 'x'"),
             ('{"value": 1, "noise": []}', None, "out.json: noise: expected a number, got '[]'"),
+            ('{"value": 1, "extra": [2]}', None, "extra: expected a mapping, such as {'rmse': 0.3}, got [2]"),
             ("NaN", None, "the objective returned nan"),
             ("[" * 100_000, None, "out.json is not valid JSON"),
         ],

@@ -212,3 +212,15 @@ def test_n_parallel_trials_run_at_any_time():
 def test_bad_arguments(change, error, match):
     with pytest.raises(error, match=match):
         dale.minimize(bowl, BOX, budget=5, **change)
+
+
+def with_extra(x):
+    return dale.Evaluation(bowl(x), extra={"point": [np.float64(v) for v in x], "note": None})
+
+
+@each_evaluator
+def test_extra_values_come_with_the_value(kind):
+    with arguments(kind) as more:
+        result = dale.minimize(with_extra, BOX, budget=4, seed=0, **more)
+    assert [t.extra for t in result.history] == [{"point": tuple(t.x), "note": None} for t in result.history]
+    assert all(type(t.extra["point"][0]) is float for t in result.history)

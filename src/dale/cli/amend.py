@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from dale.cli.main import escape_control_characters
@@ -23,6 +24,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--value", type=float, metavar="VALUE", help="the correct value")
     parser.add_argument("--noise", type=float, metavar="STD", help="standard deviation of the noise in the value")
     parser.add_argument("--constraints", metavar="A,B", help="all outcome constraints, feasible where at most 0")
+    parser.add_argument("--extra", metavar="JSON", help="all extra values, as a JSON object")
     add_note(parser)
     parser.set_defaults(run=run)
 
@@ -42,11 +44,10 @@ def add_note(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Correct the trial."""
     constraints = None if args.constraints is None else _numbers(args.constraints)
-    trial = amend_stored(
-        args.store, args.trial, Evaluation(args.value, args.noise, constraints), why=args.why, who=args.who
-    )
+    changes = Evaluation(args.value, args.noise, constraints, None if args.extra is None else _object(args.extra))
+    trial = amend_stored(args.store, args.trial, changes, why=args.why, who=args.who)
     if trial is None:
-        print(f"trial {args.trial} has these numbers already; nothing was changed")
+        print(f"trial {args.trial} has this outcome already; nothing was changed")
     else:
         print(escape_control_characters(f"trial {trial.id}: {trial.corrections[-1]}"))
     return 0
@@ -57,3 +58,12 @@ def _numbers(text: str) -> list[float]:
         return [float(number) for number in text.split(",")]
     except ValueError:
         raise ValueError(f"--constraints: expected numbers with commas between them, got {text!r}") from None
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(
+            f"""--extra: expected a JSON object, such as '{{"rmse": 0.3}}', got {text!r} ({error})"""
+        ) from None

@@ -33,7 +33,8 @@ class Command:
     Args:
         args: The program and its arguments.
         result: Path of a JSON file that the program writes: a number, or an object with ``value`` and optionally
-            ``noise`` and ``constraints``, as in ``dale.Evaluation``. It may contain ``{directory}`` and ``{trial}``.
+            ``noise``, ``constraints`` and ``extra``, as in ``dale.Evaluation``. It may contain ``{directory}`` and
+            ``{trial}``.
         key: Place of the value in that file: ``"metrics.loss"``.
         logs: Directory for the directories of the evaluations. None for one next to the store; without a store they are
             temporary and deleted after each evaluation.

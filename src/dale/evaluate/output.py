@@ -84,6 +84,7 @@ def value_from_json(path: Path, key: str | None, before: FileStamp | None) -> An
             value,
             None if noise is None else _as_float(noise, f"{where}: noise"),
             [_as_float(c, f"{where}: constraints") for c in limits],
+            data.get("extra"),
         )
     return _as_float(data, where)
 

@@ -12,7 +12,11 @@ from dale.history.trial import Trial, TrialState
 from dale.space.constraints import Constraints
 from dale.space.point import Params
 from dale.space.space import Space
-from dale.space.table import points_of, rows_of, values_of
+from dale.space.table import Row, points_of, rows_of, values_of
+
+STATE, OPTUNA_PREFIX = "state", "params_"  # columns of a table of trials; of parameters in one of Optuna
+COMPLETE, FAILED = ("complete", "COMPLETE"), ("failed", "FAIL")  # in dale, in Optuna
+LEFT_OUT = ("pending", "discarded", "RUNNING", "WAITING", "PRUNED")  # no outcome; PRUNED has that of an early step
 
 
 class AddedRow(NamedTuple):
@@ -23,12 +27,14 @@ class AddedRow(NamedTuple):
         unit_x: The point in the unit cube.
         evaluation: Its outcome; None where the evaluation failed.
         error: Why it failed, if it is known.
+        where: Where it comes from, for messages: ``"row 3 of the table"``.
     """
 
     params: Params
     unit_x: Vector
     evaluation: Evaluation | None
     error: str | None = None
+    where: str = ""
 
 
 def read_evaluations(
@@ -36,14 +42,33 @@ def read_evaluations(
 ) -> list[AddedRow]:
     """The rows of a table; ``Optimizer.add_all`` describes the arguments."""
     _check_columns(space, value, noise, constraints)
-    rows = rows_of(table)
-    points, values = points_of(rows, space), values_of(rows, value)
-    stds: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise)
-    limits = list(zip(*(values_of(rows, name) for name in constraints), strict=True)) or [()] * len(rows)
-    return [
-        AddedRow(*point, None if y is None or None in others else _checked(i, y, std, others))
-        for i, (point, y, std, others) in enumerate(zip(points, values, stds, limits, strict=True), 1)
-    ]
+    rows = [_renamed(row, space) for row in rows_of(table)]
+    states = _states(rows, (*space.names, value, noise, *constraints))
+    numbers = [i for i, state in enumerate(states, 1) if state not in LEFT_OUT]
+    rows = [rows[i - 1] for i in numbers]
+    points, values = points_of(rows, space, numbers), values_of(rows, value, numbers)
+    stds: list[float | None] = [None] * len(rows) if noise is None else values_of(rows, noise, numbers)
+    limits = list(zip(*(values_of(rows, name, numbers) for name in constraints), strict=True)) or [()] * len(rows)
+    added = []
+    for i, point, y, std, others in zip(numbers, points, values, stds, limits, strict=True):
+        where = f"row {i} of the table"
+        failed = y is None or None in others or states[i - 1] in FAILED
+        evaluation = None if y is None or failed else _checked(where, y, std, others)
+        added.append(AddedRow(*point, evaluation, f"no value in row {i}" if failed else None, where))
+    return added
+
+
+def _renamed(row: Row, space: Space) -> Row:
+    """A row with the parameters by name, also one of Optuna, with a prefix."""
+    found = {name: row[OPTUNA_PREFIX + name] for name in space.names if name not in row and OPTUNA_PREFIX + name in row}
+    return {**row, **found} if found else row
+
+
+def _states(rows: Sequence[Row], others: Sequence[str | None]) -> list[str]:
+    """The states of trials of dale or Optuna; empty if another column has this name, or other words are in it."""
+    states = [str(row.get(STATE)) for row in rows]
+    known = STATE not in others and {*COMPLETE, *FAILED, *LEFT_OUT}.issuperset(states)
+    return states if known else [""] * len(rows)
 
 
 def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints: Constraints | None) -> list[Trial]:
@@ -56,7 +81,7 @@ def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints
         constraints: Its input constraints.
     """
     trials, reason = [], Reason(Source.ADDED)
-    for i, (params, unit_x, evaluation, error) in enumerate(rows):
+    for i, (params, unit_x, evaluation, error, _) in enumerate(rows):
         failed: dict[str, Any] = {"state": TrialState.FAILED, "error": error or f"no value in row {i + 1}"}
         known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
         allowed = constraints is None or constraints.allows(params)
@@ -64,16 +89,16 @@ def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints
     return trials
 
 
-def in_row(number: int, error: ValueError) -> ValueError:
-    """The error, with the number of the row that it is about."""
-    return type(error)(f"row {number} of the table: {error}. Nothing was recorded")
+def located(where: str, error: ValueError | TypeError) -> ValueError | TypeError:
+    """The error, with the row or the trial that it is about."""
+    return type(error)(f"{where}: {error}. Nothing was recorded")
 
 
-def _checked(number: int, value: float, std: float | None, constraints: Any) -> Evaluation:
+def _checked(where: str, value: float, std: float | None, constraints: Any) -> Evaluation:
     try:
         return check_evaluation(value, std, constraints)
     except ValueError as error:
-        raise in_row(number, error) from None
+        raise located(where, error) from None
 
 
 def _check_columns(space: Space, value: str, noise: str | None, constraints: Sequence[str]) -> None:

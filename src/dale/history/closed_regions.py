@@ -25,7 +25,7 @@ def closed_by(trial: Trial, trials: Sequence[Trial]) -> Iterator[ClosedRegion]:
     """
     if not trial.reason.closed_regions:
         return
-    since = [t.unit_x for t in trials if t.corrections and t.corrections[-1].n_trials > trial.id]
+    since = [t.unit_x for t in trials if any(c.n_trials > trial.id and not c.only_extra for c in t.corrections)]
     for region in trial.reason.closed_regions:
         ball = Ellipsoid(trials[region.center].unit_x, region.radius)
         if not since or not ball.contains(np.array(since)).any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from dale.history.evaluation import Evaluation
@@ -42,8 +42,16 @@ class Correction:
     n_trials: int
     error: str | None = None
 
+    @property
+    def only_extra(self) -> bool:
+        """Whether it changed nothing but the extra values, which no model reads."""
+        if self.before is None or self.after is None:
+            return False
+        return replace(self.before, extra=None) == replace(self.after, extra=None)
+
     def __str__(self) -> str:
         what = "discarded" if self.after is None else f"-> {_format(self.after)}"
+        what += ", other extra values" if self.only_extra else ""
         time = f"{datetime.fromisoformat(self.when):%Y-%m-%d %H:%M} UTC"
         return f"{_format(self.before)} {what} by {self.who}, {time}" + (f": {self.why}" if self.why else "")
 

@@ -1,27 +1,30 @@
-"""The outcome of an evaluation: one finite real number, its noise and its constraints; and the checks of them."""
+"""The outcome of an evaluation: one finite real number, its noise, constraints and extra values; and their checks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from dale.history.extra import check_extra
 from dale.space.point import short_repr
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A value with its noise and constraints: what an objective may return instead of a number.
+    """A value with its noise, constraints and extra values: what an objective may return instead of a number.
 
     Attributes:
         value: Value of the objective.
         noise: Standard deviation of the noise in it, where it is known.
         constraints: Outcome constraints: numbers that must be at most 0 for the point to be feasible, the same number
             of them each time.
+        extra: Further results by name, which the run keeps and no model reads: None, booleans, integers, finite floats,
+            strings, and lists and dicts of these; at most 64 kB as JSON. ``Trial.extra`` holds them.
 
     Examples:
         >>> import dale
@@ -29,26 +32,31 @@ class Evaluation:
         >>> result = dale.minimize(fun, [(-1, 1)], budget=15, seed=0)
         >>> round(float(result.x[0]), 3)
         0.5
+        >>> fun = lambda x: dale.Evaluation(x[0] ** 2, extra={"slope": 2 * x[0]})
+        >>> result = dale.minimize(fun, [(1, 2)], budget=2, seed=0)
+        >>> [sorted(trial.extra) for trial in result.history]
+        [['slope'], ['slope']]
     """
 
     value: Any
     noise: Any = None
     constraints: Any = ()
+    extra: Any = field(default=None, hash=False)
 
 
 class NotFinite(ValueError):
     """A number that is NaN or infinite where a finite one is expected."""
 
 
-def check_evaluation(value: Any, noise: Any, constraints: Any) -> Evaluation:
-    """An evaluation in its proper types: a finite value, its noise and its constraints; else a clear error."""
+def check_evaluation(value: Any, noise: Any, constraints: Any, extra: Any = None) -> Evaluation:
+    """An evaluation in its proper types: a finite value, noise, constraints and extra values; else a clear error."""
     if isinstance(value, Evaluation):
-        if noise is not None or np.size(constraints):
+        if noise is not None or np.size(constraints) or extra is not None:
             raise TypeError(
-                f"got {short_repr(value)} and noise or constraints besides; give them in one of the two ways"
+                f"got {short_repr(value)} and noise, constraints or extra besides; give them in one of the two ways"
             )
-        value, noise, constraints = value.value, value.noise, value.constraints
-    return Evaluation(check_value(value), check_noise(noise), check_constraints(constraints))
+        value, noise, constraints, extra = value.value, value.noise, value.constraints, value.extra
+    return Evaluation(check_value(value), check_noise(noise), check_constraints(constraints), check_extra(extra))
 
 
 def are_several(value: Any) -> bool:

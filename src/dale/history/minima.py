@@ -138,9 +138,9 @@ class LocalMinimum:
             >>> import dale
             >>> t, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.1, 2.9, 5.2, 6.8])
             >>> fit = dale.minimize(lambda x: np.sum((x[0] + x[1] * t - y) ** 2), [(-9, 9)] * 2, budget=20, seed=0)
-            >>> print(fit.local_minima[0].intervals(noise=0.2).round(2))
-            [[0.76 1.42]
-             [1.76 2.11]]
+            >>> print(fit.local_minima[0].intervals(noise=0.2).round(1))
+            [[0.8 1.4]
+             [1.8 2.1]]
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be a probability between 0 and 1, such as 0.95, got {level!r}")

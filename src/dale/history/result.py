@@ -15,6 +15,7 @@ from dale.history.reason import Source
 from dale.history.snapshot import Snapshot
 from dale.history.stopping import Status
 from dale.history.trial import Trial, TrialState
+from dale.history.trial_table import Tabular
 from dale.space.point import format_point
 from dale.space.space import Space
 
@@ -22,7 +23,7 @@ VIEWS = tuple(name for name in vars(Viewable) if not name.startswith("_"))  # me
 NOT_PROPOSED = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 
 
-class Result(Viewable, OptimizeResult):
+class Result(Viewable, Tabular, OptimizeResult):
     """SciPy's ``OptimizeResult`` with what dale knows beyond it.
 
     Attributes:
@@ -115,9 +116,8 @@ class Result(Viewable, OptimizeResult):
         return self["local_minima"]
 
     def __dir__(self) -> list[str]:
-        return sorted(
-            {*self, "forecast", "local_minima", "plot", "report"}
-        )  # completion offers it before it is computed
+        more = {"forecast", "local_minima", "plot", "report", "to_csv", "to_frame"}  # local_minima: not computed yet
+        return sorted({*self, *more})
 
     def __reduce__(self) -> tuple[Any, ...]:
         if "_snapshot" in self.__dict__:

@@ -10,12 +10,15 @@ from dale.history.history import History
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial
+from dale.history.trial_table import Tabular
+from dale.space.space import Space
 
 
-class RunState(Viewable, ABC):
+class RunState(Viewable, Tabular, ABC):
     """A run: its seed, its trials and what is derived from them."""
 
     seed: int
+    space: Space
     _history: History
 
     @property

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dale.errors import SpaceError
-from dale.history.added_data import AddedRow
-from dale.history.trial import Trial, TrialState, last_evaluation
+from dale.history.added_data import AddedRow, located
+from dale.history.trial import Trial, is_evidence, last_evaluation
 from dale.space.conditions import inactive
+from dale.space.point import by_name
 from dale.space.space import Space
 
 
@@ -46,7 +47,7 @@ def transfer(trials: Iterable[Trial], old: Space, new: Space, fill: Mapping[str,
     filled = _check_fill(old, new, fill)
     rows, n_outside = [], 0
     for trial in trials:
-        if trial.state not in (TrialState.COMPLETE, TrialState.FAILED) or trial.retry:
+        if not is_evidence(trial):
             continue
         try:
             point = new.read(_moved(trial, old, new, filled))
@@ -57,11 +58,30 @@ def transfer(trials: Iterable[Trial], old: Space, new: Space, fill: Mapping[str,
     return Transfer(rows, n_outside)
 
 
+def rows_of_run(trials: Iterable[Trial], old: Space, new: Space) -> list[AddedRow]:
+    """The same, where every trial has to fit and both spaces have the same parameters; else an error."""
+    missing = [name for name in new.names if name not in old.parameters]
+    more = [name for name, p in old.parameters.items() if name not in new.parameters and p.n_coordinates > 0]
+    if missing or more:
+        raise SpaceError(
+            f"expected a run with the parameters {_join(new.names)}, got one with {_join(old.names)}; dale.fork begins "
+            "a run in another space. Nothing was recorded"
+        )
+    rows = []
+    for trial in filter(is_evidence, trials):
+        where = f"trial {trial.id} of the run"
+        try:
+            point = new.read(_moved(trial, old, new, {}))
+        except (SpaceError, TypeError) as error:
+            raise located(where, error) from None
+        rows.append(AddedRow(*point, last_evaluation(trial), trial.error, where))
+    return rows
+
+
 def _moved(trial: Trial, old: Space, new: Space, fill: Mapping[str, Any]) -> Any:
     """The point of a trial as the new space takes it, unchecked."""
-    params = trial.params
-    own = dict(params) if isinstance(params, Mapping) else dict(zip(old.names, params, strict=True))
-    own = {name: value for name, value in own.items() if name in new.parameters}  # others are fixed
+    named = by_name(trial.params, old.names)
+    own = {name: value for name, value in named.items() if name in new.parameters}  # others are fixed
     values = {**fill, **own}
     off = set(inactive(values, new.conditions))
     values = {name: value for name, value in values.items() if name in own or name not in off}

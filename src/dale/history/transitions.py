@@ -11,7 +11,14 @@ from dataclasses import replace
 from dale.errors import TrialError
 from dale.history.correction import Correction, check_who, check_why, now
 from dale.history.evaluation import Evaluation, NotFinite, check_evaluation
-from dale.history.trial import Trial, TrialState, check_number_of_constraints, kept_error, last_evaluation
+from dale.history.trial import (
+    NO_OUTCOME,
+    Trial,
+    TrialState,
+    check_number_of_constraints,
+    kept_error,
+    last_evaluation,
+)
 from dale.space.point import short_repr
 
 NOT_CHANGED = "Nothing was changed"
@@ -43,12 +50,12 @@ def failed(trial: Trial, error: str, *, retry: bool) -> Trial:
 
 
 def amended(trials: Sequence[Trial], trial: Trial, changes: Evaluation, who: str | None, why: str) -> Trial:
-    """The trial with other numbers; itself if it has them already.
+    """The trial with another outcome; itself if it has this one already.
 
     Args:
         trials: All trials of the run.
         trial: The trial to correct.
-        changes: The new numbers, unchecked; None for those that stay as they are.
+        changes: The new outcome, unchecked; None for the parts that stay as they are.
         who: Who corrects it; None for the user of the process.
         why: The reason.
     """
@@ -79,29 +86,33 @@ def corrected(trial: Trial, after: Evaluation | None, *, who: str, when: str, wh
     before = last_evaluation(trial) if trial.state is TrialState.COMPLETE else None
     correction = Correction(before, after, who, when, why, n_trials, trial.error)
     state = TrialState.DISCARDED if after is None else TrialState.COMPLETE
-    outcome = vars(Evaluation(None) if after is None else after)
+    outcome = vars(NO_OUTCOME if after is None else after)
     corrections = (*trial.corrections, correction)
     return replace(trial, state=state, error=None, retry=False, corrections=corrections, **outcome)
 
 
 def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation) -> Evaluation:
     """The evaluation with the changes."""
-    value, noise, constraints = changes.value, changes.noise, changes.constraints
-    if value is None and noise is None and constraints is None:
-        raise TypeError(f"amend trial {trial.id}: expected a value, noise or constraints to change, got none of them")
+    value, noise, constraints, extra = changes.value, changes.noise, changes.constraints, changes.extra
+    if value is None and noise is None and constraints is None and extra is None:
+        raise TypeError(
+            f"amend trial {trial.id}: expected a value, noise, constraints or extra to change, got none of them"
+        )
     if value is None and trial.state is not TrialState.COMPLETE:
         raise TrialError(
-            f"trial {trial.id} is {trial.state} and has no value, got only its noise or constraints; pass value= too. "
-            f"{NOT_CHANGED}"
+            f"trial {trial.id} is {trial.state} and has no value, got only its noise, constraints or extra; pass "
+            f"value= too. {NOT_CHANGED}"
         )
+    base = NO_OUTCOME if before is None else before
     try:
         if isinstance(value, Evaluation):  # with its own noise and constraints
-            return check_evaluation(value, noise, () if constraints is None else constraints)
-        base = Evaluation(None) if before is None else before
+            evaluation = check_evaluation(value, noise, () if constraints is None else constraints, extra)
+            return evaluation if value.extra is not None else replace(evaluation, extra=base.extra)
         return check_evaluation(
             base.value if value is None else value,
             base.noise if noise is None else noise,
             base.constraints if constraints is None else constraints,
+            base.extra if extra is None else extra,
         )
     except NotFinite:
         raise NotFinite(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
 from typing import Any
@@ -15,10 +15,12 @@ from dale._arrays import Vector
 from dale.errors import TrialError
 from dale.history.correction import Correction
 from dale.history.evaluation import Evaluation
+from dale.history.extra import Extra
 from dale.history.reason import Reason, TrustRegionStep
 from dale.space.point import format_point
 
 ERROR_HEAD, ERROR_TAIL = 8_000, 8_000  # characters of a long error that are kept
+NO_OUTCOME = Evaluation(None, extra=Extra())  # of a trial that has failed or was discarded
 
 
 class TrialState(StrEnum):
@@ -55,6 +57,7 @@ class Trial:
         retry: Whether the failure was transient: the models ignore the trial, and its point is retried.
         allowed: Whether the input constraints allow the point; only points that the user added may violate them.
         corrections: What was changed after the outcome was reported, in order.
+        extra: Further results that came with the value, by name: a read-only mapping, empty if there are none.
 
     Examples:
         >>> import dale
@@ -78,6 +81,7 @@ class Trial:
     retry: bool = False
     allowed: bool = True
     corrections: tuple[Correction, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=Extra)
 
     def __repr__(self) -> str:
         outcome = str(self.state) if self.value is None else f"{self.value:.6g}"
@@ -89,6 +93,11 @@ class Trial:
     def feasible(self) -> bool:
         """Whether it has a value, satisfies all outcome constraints and is allowed by the input constraints."""
         return self.state is TrialState.COMPLETE and self.allowed and all(c <= 0 for c in self.constraints)
+
+
+def is_evidence(trial: Trial) -> bool:
+    """Whether a trial says something about the objective: complete or failed, and not by a transient failure."""
+    return trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry
 
 
 def kept_error(text: str) -> str:
@@ -140,7 +149,7 @@ def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:
 def last_evaluation(trial: Trial) -> Evaluation | None:
     """The evaluation of a trial; of a discarded one that from before. None if it never had a value."""
     if trial.state is TrialState.COMPLETE:
-        return Evaluation(trial.value, trial.noise, trial.constraints)
+        return Evaluation(trial.value, trial.noise, trial.constraints, trial.extra)
     return next((c.before for c in reversed(trial.corrections) if c.before is not None), None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -161,3 +161,9 @@ def require_held_parameters(method: Method) -> None:
             f"the method {method.name!r} cannot hold parameters (fixed=); use the default method (method=None), or a "
             "space without them"
         )
+
+
+def check_outcome_constraints(method: Method, constraints: Sequence[float]) -> None:
+    """An error if an outcome has constraints, and the method cannot deal with them."""
+    if constraints:
+        require_constraints(method, outcome=True)

@@ -31,7 +31,7 @@ from dale._arrays import Matrix, Vector
 from dale.errors import SpaceError
 from dale.space.equalities import BY_HAND, Equality
 from dale.space.expressions import Comparison, parse_constraint
-from dale.space.point import Params
+from dale.space.point import Params, format_point
 from dale.space.space import Space
 
 SUMMATION_ERROR = 1e-13  # relative to the terms: bound on the effect of the order of summation
@@ -133,6 +133,14 @@ class Constraints:
     def allows(self, params: Params) -> bool:
         """Whether a point in the user's units may be evaluated."""
         return all(bool(np.all(self._evaluate(i, params)[0] <= 0)) for i in range(len(self.functions)))
+
+    def check(self, params: Params) -> None:
+        """An error if a point in the user's units may not be evaluated."""
+        if not self.allows(params):
+            raise SpaceError(
+                f"the constraints do not allow {format_point(params)}; leave the point out, or record a value that is "
+                "known there with add(params, value)"
+            )
 
     def allowed(self, points: Matrix) -> np.ndarray:
         """Which points (m, dimension) of the cube may be evaluated, after rounding as for the objective."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,16 +13,34 @@ MAX_REPR = 1000  # characters of a value in a message
 Params = Vector | Mapping[str, Any]  # an array in a space without names, a mapping in a space with names
 
 
-class FrozenParams(dict[str, Any]):
-    """Read-only parameters by name, because they are part of the history; ``dict(params)`` makes a copy."""
+class FrozenDict(dict[str, Any]):
+    """A read-only mapping, because it is part of the history; ``dict`` makes a copy."""
+
+    _refusal = "this mapping is read-only; make a copy with dict(mapping)"
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("the parameters of a trial are read-only; make a copy with dict(params)")
+        raise TypeError(self._refusal)
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
 
-    def __reduce__(self) -> tuple[type[FrozenParams], tuple[dict[str, Any]]]:
-        return FrozenParams, (dict(self),)
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
+        return type(self), (dict(self),)
+
+
+class FrozenParams(FrozenDict):
+    """Read-only parameters by name."""
+
+    _refusal = "the parameters of a trial are read-only; make a copy with dict(params)"
+
+
+def by_name(params: Params, names: Iterable[str]) -> Mapping[str, Any]:
+    """The values of a point by name; without those of inactive parameters.
+
+    Examples:
+        >>> dict(by_name(np.array([1, 2]), ["x0", "x1"])) == {"x0": 1, "x1": 2}
+        True
+    """
+    return params if isinstance(params, Mapping) else dict(zip(names, params, strict=True))
 
 
 def point_key(params: Params) -> bytes | tuple[str, ...]:

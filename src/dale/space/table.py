@@ -7,8 +7,9 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from numbers import Real
 from pathlib import Path
 from threading import Lock
@@ -24,6 +25,7 @@ from dale.space.space import Space
 
 Row = Mapping[str, Any]
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # start of a cell that a spreadsheet evaluates, or that has been escaped
+SQLITE_HEADER = b"SQLite format 3\0"
 _MISSING = object()
 _limit = Lock()
 
@@ -31,6 +33,15 @@ _limit = Lock()
 def is_table(data: Any) -> bool:
     """Whether an object can only be a table: the path of a CSV file, or a data frame."""
     return isinstance(data, str | os.PathLike) or (hasattr(data, "columns") and hasattr(data, "__getitem__"))
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, such as the store of a run."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+    except OSError:
+        return False
 
 
 def rows_of(table: Any) -> list[Row]:
@@ -66,13 +77,14 @@ def _unescape(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and FORMULA.match(cell[1:]) else cell
 
 
-def points_of(rows: Sequence[Row], space: Space) -> list[tuple[Params, Vector]]:
+def points_of(rows: Sequence[Row], space: Space, numbers: Iterable[int] | None = None) -> list[tuple[Params, Vector]]:
     """The points of rows, checked: as the objective receives them, and in the unit cube.
 
     Columns that are not parameters are ignored. A misspelt name is noticed, because a parameter then has no column.
+    Errors have the numbers of the rows; None for 1, 2, ...
     """
     points = []
-    for number, row in enumerate(rows, 1):
+    for number, row in zip(count(1) if numbers is None else numbers, rows, strict=False):
         try:
             cells = {name: _value(row[name], space.parameters[name]) for name in space.names if name in row}
             values = {name: value for name, value in cells.items() if value is not _MISSING}
@@ -82,10 +94,10 @@ def points_of(rows: Sequence[Row], space: Space) -> list[tuple[Params, Vector]]:
     return points
 
 
-def values_of(rows: Sequence[Row], column: str) -> list[float | None]:
+def values_of(rows: Sequence[Row], column: str, numbers: Iterable[int] | None = None) -> list[float | None]:
     """The numbers in a column; None for a failed evaluation: an empty cell, NaN or an infinite number."""
     values: list[float | None] = []
-    for number, row in enumerate(rows, 1):
+    for number, row in zip(count(1) if numbers is None else numbers, rows, strict=False):
         if column not in row:
             raise SpaceError(
                 f"expected a column {column!r} in row {number} of the table, got {list(row)!r}; "

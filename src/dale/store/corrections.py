@@ -23,12 +23,12 @@ def amend_stored(
     Args:
         path: The store.
         trial: Id of the trial.
-        changes: The new numbers; None for those that stay as they are.
+        changes: The new outcome; None for the parts that stay as they are.
         why: The reason.
         who: Who corrects it; None for the name of the user in the operating system.
 
     Returns:
-        The trial as it is now; None if it has these numbers already, and nothing was changed.
+        The trial as it is now; None if it has this outcome already, and nothing was changed.
 
     Examples:
         >>> import dale

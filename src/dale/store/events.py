@@ -21,7 +21,7 @@ from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.transitions import corrected
 from dale.history.trial import Trial, TrialState
-from dale.space.point import Params
+from dale.space.point import Params, by_name
 from dale.space.space import Space
 from dale.store.codec import from_json, is_lossless, to_json
 
@@ -83,7 +83,8 @@ def event_content(kind: EventKind, trial: Trial, space: Space) -> dict[str, Any]
     note = {"who": trial.corrections[-1].who, "why": trial.corrections[-1].why} if kind in CORRECTIONS else {}
     if kind is EventKind.DISCARD:
         return note
-    outcome = {"value": trial.value, "noise": trial.noise, "constraints": list(trial.constraints)}
+    extra = {"extra": trial.extra} if trial.extra else {}
+    outcome = {"value": trial.value, "noise": trial.noise, "constraints": list(trial.constraints), **extra}
     if kind in (EventKind.TELL, EventKind.AMEND):
         return {**outcome, **note}
     proposed = {
@@ -128,8 +129,8 @@ def _apply(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
 
 def params_to_json(params: Params, space: Space) -> dict[str, Any]:
     """A point as JSON data, by name."""
-    named = params if isinstance(params, Mapping) else dict(zip(space.names, params, strict=True))
-    return {name: to_json(space.parameters[name].to_json(value)) for name, value in named.items()}
+    named = by_name(params, space.names).items()
+    return {name: to_json(space.parameters[name].to_json(value)) for name, value in named}
 
 
 def params_from_json(data: Mapping[str, Any], unit_x: np.ndarray, space: Space) -> Params:
@@ -199,7 +200,7 @@ def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
 
 
 def _outcome(content: Mapping[str, Any]) -> dict[str, Any]:
-    return vars(check_evaluation(content["value"], content["noise"], content["constraints"]))
+    return vars(check_evaluation(content["value"], content["noise"], content["constraints"], content.get("extra")))
 
 
 def _error(text: Any) -> str | None:

@@ -10,10 +10,9 @@ from typing import Any
 
 from dale.history.added_data import AddedRow, added_trials
 from dale.history.correction import now
-from dale.history.evaluation import Evaluation
 from dale.history.transfer import transfer
 from dale.history.transitions import corrected
-from dale.history.trial import Trial, TrialState
+from dale.history.trial import NO_OUTCOME, Trial, TrialState
 from dale.space.constraints import Constraints
 from dale.space.space import Space
 from dale.store.events import Event, EventKind, event_content
@@ -120,7 +119,7 @@ def _uncorrected(trial: Trial) -> Trial:
         return trial
     before, error = trial.corrections[0].before, trial.corrections[0].error
     state = TrialState.FAILED if before is None else TrialState.COMPLETE
-    return replace(trial, state=state, error=error, corrections=(), **vars(before or Evaluation(None)))
+    return replace(trial, state=state, error=error, corrections=(), **vars(before or NO_OUTCOME))
 
 
 def _event(kind: EventKind, trial: Trial, space: Space, time: str | None = None) -> Event:

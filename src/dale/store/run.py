@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,16 +15,13 @@ from dale.history.history import History
 from dale.history.run_state import RunState
 from dale.history.seeding import check_seed
 from dale.history.snapshot import Snapshot
-from dale.history.trial import Trial, TrialState
+from dale.history.trial_table import write_csv
 from dale.space.domain import Domain
 from dale.space.space import Space, as_space
-from dale.space.table import safe_cell
 from dale.store.events import CORRECTIONS, Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
 from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json, with_equalities
 from dale.store.sqlite import copy, read, translate_errors
-
-CSV_COLUMNS = ("noise", "state", "source", "reason", "error", "asked", "ended", "host", "pid")
 
 
 def open_run(path: str | os.PathLike[str], space: Any = None) -> Run:
@@ -105,24 +101,8 @@ class Run(RunState):
         return self._snapshot
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write all complete and failed trials to a CSV file that ``Optimizer.add_all`` and spreadsheets can read.
-
-        The columns are the parameters, the value (empty if the trial failed), the constraints, the noise, the reason,
-        the error, the times (UTC), and the process that reported the trial. A column gets an underscore if a parameter
-        has the same name. Text that a spreadsheet would read as a formula gets an apostrophe. Characters that UTF-8
-        cannot encode are written as escape codes. Pending and discarded trials and transient failures are left out,
-        because they say nothing about the objective.
-        """
-        names = list(self.space.names)
-        k = max((len(t.constraints) for t in self.history), default=0)
-        more = ["id", "value", *(f"constraint{i}" for i in range(k)), *CSV_COLUMNS]
-        header = [*names, *(_unique(name, names) for name in more)]
-        with self._target(path).open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-            writer = csv.writer(file)
-            writer.writerow(map(safe_cell, header))
-            for trial, times in zip(self.history, self.times(), strict=True):
-                if trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry:
-                    writer.writerow(self._row(trial, times, k))
+        """Write all complete and failed trials to a CSV file, with times and processes; else as ``Result.to_csv``."""
+        write_csv(self._target(path), self.history, self.space, self.times())
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the whole run to a JSON file: the problem, all trials and all events.
@@ -142,6 +122,7 @@ class Run(RunState):
                 "retry": t.retry,
                 "allowed": t.allowed,
                 "reason": reason_to_json(t.reason),
+                **({"extra": t.extra} if t.extra else {}),
                 **({"corrections": [dataclasses.asdict(c) for c in t.corrections]} if t.corrections else {}),
                 **times,
             }
@@ -155,16 +136,6 @@ class Run(RunState):
     def to_db(self, path: str | os.PathLike[str]) -> None:
         """Copy the store, as it is now, to a new file; also while processes use it. The copy can be resumed."""
         copy(self.path, resolve_path(self._target(path)))
-
-    def _row(self, trial: Trial, times: Mapping[str, Any], k: int) -> Iterator[str]:
-        params = trial.params
-        given = params if isinstance(params, Mapping) else dict(zip(self.space.names, params, strict=True))
-        for name in self.space.names:
-            yield safe_cell(given[name]) if name in given else ""
-        numbers = [trial.id, trial.value, *(trial.constraints or [None] * k), trial.noise]
-        rest = [str(trial.state), str(trial.reason.source), str(trial.reason), trial.error]
-        for value in [*numbers, *rest, *(times[key] for key in ("asked", "ended", "host", "pid"))]:
-            yield "" if value is None else safe_cell(value)
 
     def times(self) -> list[dict[str, Any]]:
         """For each trial, when it was ``asked`` and ``ended`` (UTC), and on which ``host`` and ``pid``."""
@@ -188,9 +159,3 @@ class Run(RunState):
         if target.resolve() == self.path:
             raise ValueError(f"expected a path other than that of the run itself, got {target}")
         return target
-
-
-def _unique(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
