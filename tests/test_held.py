@@ -175,3 +175,4 @@ class TestErrors:
     def test_minimize(self, tmp_path):
         with pytest.raises(dale.SpaceError, match="got 'bach'"):
             dale.minimize(bowl, PLANE, budget=5, fixed={"bach": 1}, store=tmp_path / "run.db")
+        assert list(tmp_path.iterdir()) == []

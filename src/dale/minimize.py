@@ -154,10 +154,9 @@ def minimize(
     objective = fun.to_dict() if isinstance(fun, Command) else None
     is_begun = store is None or resolve_path(store).exists()
     check_page(report, store)
-    if not is_begun and (x0 is not None or y0 is not None):
-        _begin(Optimizer(space, **{**problem, "store": None}), x0, y0)  # an invalid point leaves no empty store behind
-    with Signals() as signals, Optimizer(space, objective=objective, **problem) as optimizer:
-        optimizer.hold(fixed)
+    if not is_begun:  # an invalid point leaves no empty store behind
+        _begin(Optimizer(space, **{**problem, "store": None}).hold(fixed), x0, y0)
+    with Signals() as signals, Optimizer(space, objective=objective, **problem).hold(fixed) as optimizer:
         with optimizer.transaction():
             first = [] if optimizer.history else _begin(optimizer, x0, y0)
         with Progress(n, progress, optimizer.n_evaluated) as bar, live_page(report, optimizer, n) as page, workers:

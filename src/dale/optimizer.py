@@ -138,13 +138,14 @@ class Optimizer(ChangingRun):
         require_held_parameters(self.method)
         return whole.holding(fixed)
 
-    def hold(self, fixed: Any) -> None:
+    def hold(self, fixed: Any) -> Optimizer:
         """Hold parameters at given values, by name, from now on: ``ask``, ``best`` and ``result`` are about these.
 
-        The models still use all trials. None for none.
+        The models still use all trials. None for none. Returns the optimizer itself.
         """
         with self._lock, computing():
             self._snapshot, self._fixed = self._look(fixed), fixed
+        return self
 
     def converged(self, tolerance: float) -> bool:
         """Whether no proposal is expected to gain more than ``tolerance``, in units of the objective.
