@@ -176,3 +176,37 @@ class TestMisuse:
             dale.fork(7)
         with pytest.raises(dale.StoreError, match="does not exist"):
             dale.fork(tmp_path / "missing.db")
+
+
+class TestConstraints:
+    """A fork in a new space says which constraints it has; those that are text are kept by a store."""
+
+    TWO = dale.Space(a=(0, 1), b=(0, 1))
+
+    def fun(self, p):
+        return (p["a"] - 1) ** 2 + (p["b"] - 1) ** 2
+
+    def test_text_is_read_back_from_a_store(self, tmp_path):
+        path = tmp_path / "run.db"
+        result = dale.minimize(self.fun, self.TWO, budget=12, seed=0, constraints=["a + b <= 1.2"], store=path)
+        assert dale.fork(path, at=8).ask().params == result.history[8].params
+        assert dale.view.forecast(path, 10) == result.forecast(10)
+
+    @pytest.mark.parametrize("stored", [False, True])
+    def test_a_new_space_needs_them_again(self, stored, tmp_path):
+        path = tmp_path / "run.db"
+        result = dale.minimize(self.fun, self.TWO, budget=6, seed=0, constraints=["a + b <= 1.2"], store=path)
+        source, wider = path if stored else result, dale.Space(a=(0, 2), b=(0, 1))
+        with pytest.raises(ValueError, match=r"pass constraints=, those of the fork, or constraints=\[\] for none"):
+            dale.fork(source, space=wider)
+        params = dale.fork(source, space=wider, constraints=["a + b <= 1.9"]).ask().params
+        assert params["a"] + params["b"] <= 1.9
+        assert dale.fork(source, space=wider, constraints=[]).constraints is None
+
+    def test_equalities_of_the_new_space(self, tmp_path):
+        three = dale.Space(a=(0, 1), b=(0, 1), c=(0, 1))
+        result = dale.minimize(self.fun, three, budget=8, seed=0, constraints=["a + b + c == 1"])
+        wider = dale.Space(a=(0, 2), b=(0, 2), c=(0, 2))
+        fork = dale.fork(result, tmp_path / "fork.db", space=wider, constraints=["a + b + c == 1"])
+        assert len(fork.history) == 8
+        assert sum(fork.ask().params.values()) == pytest.approx(1.0, abs=1e-15)

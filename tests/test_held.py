@@ -97,6 +97,44 @@ def test_a_resumed_run_continues_bit_for_bit(tmp_path):
             resumed.tell(asked, bowl(asked.params))
 
 
+def test_an_interrupted_run_returns_what_is_pending_there_and_then_continues_bit_for_bit(tmp_path):
+    path, n = tmp_path / "run.db", []
+
+    def interrupted(p):
+        n.append(p)
+        if len(n) == 7:
+            raise KeyboardInterrupt
+        return bowl(p)
+
+    options = {"budget": 12, "seed": 0, "fixed": {"batch": 0.3}}
+    whole = dale.minimize(bowl, PLANE, **options)
+    dale.minimize(interrupted, PLANE, store=path, **options)
+    resumed = dale.minimize(bowl, PLANE, store=path, **options)
+    assert [t.params for t in resumed.history] == [t.params for t in whole.history]
+
+
+def test_a_transient_failure_is_retried_where_it_was():
+    optimizer = dale.Optimizer(PLANE, seed=0)
+    trial = optimizer.ask(fixed={"batch": 0.3})
+    optimizer.fail(trial, "power failure", retry=True)
+    assert optimizer.ask(fixed={"batch": 0.8}).params["batch"] == 0.8
+    again = optimizer.ask(fixed={"batch": 0.3})
+    assert (again.reason.retry_of, again.params) == (trial.id, trial.params)
+
+
+def test_the_values_that_are_held_are_a_copy():
+    optimizer, values = alternate(PLANE, bowl, [{"batch": 0.5}], 6), {"batch": 0.5}
+    optimizer.hold(values)
+    values["batch"] = 99
+    optimizer.tell(optimizer.ask(), 1.0)
+    assert optimizer.ask().params["batch"] == 0.5
+
+
+def test_a_held_parameter_on_its_bound_is_no_limit():
+    optimizer = alternate(PLANE, bowl, [{"batch": 1.0}], 14).hold({"batch": 1.0})
+    assert "upper bound of batch" not in str(optimizer.result())
+
+
 def test_a_batch_and_a_list_of_pending_trials():
     optimizer = dale.Optimizer(PLANE, seed=0)
     for _ in range(3):

@@ -12,6 +12,7 @@ user's params --space--> unit cube --history--> snapshot: everything derived fro
 """
 
 import logging
+from importlib import import_module
 from typing import Any
 
 from dale import methods
@@ -90,6 +91,8 @@ def __getattr__(name: str) -> Any:
         from dale.view import plot
 
         return plot
+    if name == "view":
+        return import_module("dale.view")
     if name == "report":
         from dale.view.report.page import report
 

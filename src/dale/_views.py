@@ -61,8 +61,8 @@ class Viewable(Html):
         """What the models predict at points.
 
         Args:
-            points: A list of points as the objective receives them, an array (m, d), or a table with a column for each
-                parameter.
+            points: A list of points as the objective receives them, an array (m, d) in a space without names, or a
+                table with a column for each parameter.
 
         Returns:
             A ``dale.view.Predictions``: ``mean`` and ``std`` of the objective, the probability that a point is

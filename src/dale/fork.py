@@ -65,8 +65,15 @@ def fork(
     known = _origin_of(source)
     n = check_at(at, len(known.trials))
     method = check_method(known.method if method is None else method)
+    if space is not None and constraints is None and known.is_constrained:
+        raise ValueError(
+            "the run has input constraints: with a new space, pass constraints=, those of the fork, or constraints=[] "
+            "for none"
+        )
     given = known.constraints if constraints is None else constraints
     chosen = known.space if space is None else as_space(space)
+    limits = as_constraints(given, chosen)
+    chosen = chosen if limits is None else limits.space  # with equalities, if there are any
     problem = problem_to_json(chosen, known.seed, method, known.noise, given, known.objective)
     if space is None:
         _check_same(known, problem, fill)
@@ -76,7 +83,7 @@ def fork(
         if any(row.evaluation is not None and row.evaluation.constraints for row in rows):
             require_constraints(method, outcome=True)
         problem.pop("objective", None)  # its arguments may have to change with the parameters
-        events = added_events(rows, chosen, as_constraints(given, chosen))
+        events = added_events(rows, chosen, limits)
     noise: float | Literal["auto"] = "auto" if known.noise is None else known.noise
     optimizer = Optimizer(chosen, seed=known.seed, method=method, noise=noise, constraints=given)
     if store is None:
@@ -108,6 +115,11 @@ class _Origin(NamedTuple):
     problem: Mapping[str, Any] | None = None
 
     @property
+    def is_constrained(self) -> bool:
+        stored = () if self.problem is None else self.problem["constraints"]
+        return bool(self.constraints or stored or self.space.constraints)
+
+    @property
     def objective(self) -> Mapping[str, Any] | None:
         return None if self.problem is None else self.problem.get("objective")
 
@@ -124,6 +136,7 @@ def _origin_of(source: Any) -> _Origin:
             source.history,
             source.events,
             methods.default(),
+            constraints=source.constraints,
             path=str(source.path),
             problem=source.problem,
         )

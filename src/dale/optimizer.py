@@ -144,7 +144,9 @@ class Optimizer(ChangingRun):
         The models still use all trials. None for none. Returns the optimizer itself.
         """
         with self._lock, computing():
-            self._snapshot, self._fixed = self._look(fixed), fixed
+            self._snapshot = self._look(fixed)
+            held = self._snapshot.domain.held
+            self._fixed = None if held is None else held.values
         return self
 
     def converged(self, tolerance: float) -> bool:
@@ -320,13 +322,13 @@ class Optimizer(ChangingRun):
 
     def _ask(self, fixed: Any = None) -> Trial:
         with computing(), self.transaction():
-            if fixed is not None or self._fixed is not None:
-                return self._ask_new(self.snapshot if fixed is None else self._look(fixed))
-            if (abandoned := self._reassign()) is not None:
+            snapshot = self.snapshot if fixed is None else self._look(fixed)
+            if (abandoned := self._reassign(snapshot.domain)) is not None:
                 return abandoned
-            if (transient := self._history.next_retry) is not None:
+            waiting = (t for t in self._history.retries if snapshot.domain.contains(t.unit_x[None, :])[0])
+            if (transient := next(waiting, None)) is not None:
                 return self._again(transient, transient.reason.retried(transient.id, self._history.length_scale))
-            return self._ask_new(self.snapshot)
+            return self._ask_new(snapshot)
 
     def _ask_new(self, snapshot: Snapshot) -> Trial:
         """A trial at the next proposal."""
@@ -346,12 +348,14 @@ class Optimizer(ChangingRun):
             self._proposed = snapshot, check_proposal(proposal, self.space.dimension, self.method)
         return self._proposed[1]
 
-    def _reassign(self) -> Trial | None:
-        """A trial left pending by a process that is gone, assigned to this one."""
-        if self._store is None or (number := self._store.abandoned()) is None:
+    def _reassign(self, domain: Domain) -> Trial | None:
+        """A trial left pending by a process that is gone, assigned to this one; with the values that are held."""
+        if self._store is None:
             return None
-        abandoned = self._history.trials[number]
-        self._store.append(EventKind.REASSIGN, abandoned)
+        trials = (self._history.trials[number] for number in self._store.abandoned())
+        abandoned = next((t for t in trials if domain.contains(t.unit_x[None, :])[0]), None)
+        if abandoned is not None:
+            self._store.append(EventKind.REASSIGN, abandoned)
         return abandoned
 
     def _again(self, trial: Trial, reason: Reason) -> Trial:

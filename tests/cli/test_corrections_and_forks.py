@@ -155,11 +155,21 @@ class TestFork:
         assert message in err
         assert not (tmp_path / "new.db").exists()
 
+    def test_the_constraints_of_a_fork_are_those_of_its_file(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "new.toml").write_text('constraints = ["a + b <= 1.2"]\na = [0, 1]\nb = [0, 1]\n')
+        dale.minimize(lambda p: p["a"] + p["b"], dale.Space(a=(0, 1), b=(0, 1)), budget=4, seed=0, store="run.db")
+        assert run(capsys, "fork", "run.db", "new.db", "--space", "new.toml")[0] == 0
+        with dale.Optimizer(dale.Space.from_toml("new.toml"), store="new.db") as optimizer:
+            assert len(optimizer.history) == 4
+            params = optimizer.ask().params
+            assert params["a"] + params["b"] <= 1.2
+
     def test_constraints_are_code(self, tmp_path, capsys, monkeypatch):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "new.toml").write_text("[a]\nlow = 0\nhigh = 1\n[b]\nlow = 0\nhigh = 1\n")
         dale.Optimizer(SPACE, seed=0, store="run.db", constraints=lambda p: p["a"] < 1).close()
         code, _, err = run(capsys, "fork", "run.db", "new.db", "--space", "new.toml")
         assert code == 2
-        assert "input constraints, which are code" in err
+        assert "write those of the fork into the file of its space" in err
         assert run(capsys, "fork", "run.db", "new.db")[0] == 0

@@ -80,7 +80,9 @@ def test_every_kind_of_run_predicts_its_own_points(kind):
 def test_misuse(run):
     with pytest.raises(ValueError, match=r"expected a list of points, got .*; for one point, pass \[point\]"):
         run.predict([0.0, 5.0])
+    with pytest.raises(ValueError, match=r"expected a list of points, got one, .*; pass \[point\]"):
+        run.predict({"a": 0.0, "b": 5.0})
     with pytest.raises(dale.SpaceError, match="a"):
         run.predict([{"a": 99.0, "b": 5.0}])
-    with pytest.raises(ValueError, match="at least one completed trial"):
+    with pytest.raises(ValueError, match="needs at least one completed trial"):
         dale.Optimizer([(0, 1)]).predict([[0.5]])

@@ -313,10 +313,9 @@ class History:
         return tuple(t for t in self.trials if t.state is TrialState.COMPLETE)
 
     @cached_property
-    def next_retry(self) -> Trial | None:
-        """The first trial with a transient failure that has not been proposed again."""
-        waiting = np.flatnonzero(self._columns.retry & ~self._columns.retried)
-        return self.trials[waiting[0]] if len(waiting) else None
+    def retries(self) -> tuple[Trial, ...]:
+        """The trials with a transient failure that have not been proposed again."""
+        return tuple(self.trials[i] for i in np.flatnonzero(self._columns.retry & ~self._columns.retried))
 
     def best_at(self, point: Vector) -> Trial | None:
         """The trial with the lowest value at a point of the cube (d,); None if there is none."""

@@ -19,6 +19,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ class LocalMinimum:
             [[0.8 1.4]
              [1.8 2.1]]
         """
-        if not 0 < level < 1:
+        if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must be a probability between 0 and 1, such as 0.95, got {level!r}")
         half = float(ndtri(0.5 + level / 2)) * np.sqrt(np.diag(self.covariance(noise)))
         x = np.array([np.nan if np.isnan(h) else float(v) for v, h in zip(self.x, half, strict=True)])

@@ -116,8 +116,7 @@ class Result(Viewable, Tabular, OptimizeResult):
         return self["local_minima"]
 
     def __dir__(self) -> list[str]:
-        more = {"forecast", "local_minima", "plot", "report", "to_csv", "to_frame"}  # local_minima: not computed yet
-        return sorted({*self, *more})
+        return sorted({*self, *VIEWS, "local_minima", "to_csv", "to_frame"})  # local_minima: not computed yet
 
     def __reduce__(self) -> tuple[Any, ...]:
         if "_snapshot" in self.__dict__:

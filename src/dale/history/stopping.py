@@ -213,7 +213,7 @@ class Tolerance:
         return Status.CONVERGED if self.value is not None and self._holds(snapshot, float(self.value)) else None
 
     def _holds(self, snapshot: Snapshot, tolerance: float) -> bool:
-        if snapshot.history.next_retry is not None or snapshot.incumbent.noise > 0:
+        if snapshot.history.retries or snapshot.incumbent.noise > 0:
             return False
         if snapshot.is_exhausted:
             return len(snapshot.history.pending) == 0

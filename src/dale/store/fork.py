@@ -13,7 +13,7 @@ from dale.history.correction import now
 from dale.history.transfer import transfer
 from dale.history.transitions import corrected
 from dale.history.trial import NO_OUTCOME, Trial, TrialState
-from dale.space.constraints import Constraints
+from dale.space.constraints import Constraints, as_constraints
 from dale.space.space import Space
 from dale.store.events import Event, EventKind, event_content
 from dale.store.location import resolve_path
@@ -50,15 +50,18 @@ def fork_store(
             raise ValueError(f"fill: expected only with a new space, got {dict(fill)!r}")
         events, n_outside = first_events(run.events, n), 0
     else:
-        if problem["constraints"]:
+        if problem["constraints"] and not space.constraints:
             raise ValueError(
-                f"{run.path} has input constraints, which are code: to give it another space, call "
-                "dale.fork(path, store=..., space=..., constraints=...) in Python"
+                f"{run.path} has input constraints: write those of the fork into the file of its space "
+                "(constraints = [...]), or call dale.fork(path, store=..., space=..., constraints=...) in Python"
             )
+        limits = as_constraints(None, space)
         problem.pop("objective", None)  # its arguments may have to change with the parameters
+        problem["constraints"] = list(space.constraints)
+        space = space if limits is None else limits.space  # with equalities, if there are any
         problem["space"] = space_to_json(space)
         rows, n_outside = transfer(run.history[:n], run.space, space, fill)
-        events = added_events(rows, space, None)
+        events = added_events(rows, space, limits)
     create(resolve_path(path), {**problem, **origin(run.path, n)}, events, must_be_new=True)
     return n_outside
 

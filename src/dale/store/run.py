@@ -16,6 +16,7 @@ from dale.history.run_state import RunState
 from dale.history.seeding import check_seed
 from dale.history.snapshot import Snapshot
 from dale.history.trial_table import write_csv
+from dale.space.constraints import as_constraints
 from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.store.events import CORRECTIONS, Event, EventKind, params_to_json, reason_to_json, replay
@@ -90,10 +91,16 @@ class Run(RunState):
         noise = check_default_noise(problem["noise"])
         self.noise: float | Literal["auto"] = "auto" if noise is None else noise
         self._history = replay(History.empty(space.dimension, noise), self.events, space)
-        self._snapshot = Snapshot(self._history, Domain.of(space))
+        self._snapshot = Snapshot(self._history, Domain.of(space, as_constraints(self.constraints, space)))
 
     def __repr__(self) -> str:
         return f"<dale.Run of {str(self.path)!r}: {len(self.history)} trials, seed {self.seed}, {self.space!r}>"
+
+    @property
+    def constraints(self) -> list[str] | None:
+        """The input constraints, if all of them are text; others are code that no file can keep, and count as none."""
+        stored = self.problem["constraints"]
+        return list(stored) if stored and all(isinstance(c, str) for c in stored) else None
 
     @property
     def snapshot(self) -> Snapshot:

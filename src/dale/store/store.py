@@ -139,15 +139,14 @@ class Store:
         time = trial.corrections[-1].when if kind in CORRECTIONS else now()
         self._append(kind, trial.id, event_content(kind, trial, self._space), time)
 
-    def abandoned(self) -> int | None:
-        """Id of the first pending trial whose process has ended, if any; only inside a transaction."""
+    def abandoned(self) -> Iterator[int]:
+        """Ids of the pending trials whose process has ended; only inside a transaction."""
         alive = {self._session: True}
         for trial, owner in sorted(self._owners.items()):
             if owner not in alive:
                 alive[owner] = is_alive(self.path, owner)
             if not alive[owner]:
-                return trial
-        return None
+                yield trial
 
     def close(self) -> None:
         """Close the file. Other processes may then evaluate the pending trials."""
@@ -229,8 +228,8 @@ def open_store(path: Any, space: Space, problem: dict[str, Any]) -> Store:
         >>> problem = problem_to_json(space, 0, dale.methods.default(), None, None)
         >>> store = open_store("run.db", space, problem)
         >>> with store.transaction() as new_events:
-        ...     print(list(new_events), store.abandoned())
-        [] None
+        ...     print(list(new_events), list(store.abandoned()))
+        [] []
         >>> store.close()
     """
     resolved = resolve_path(path)

@@ -249,7 +249,8 @@ def _bounds(view: RunView) -> list[Advice]:
     values = view.named(best)
     for name, parameter in space.parameters.items():
         columns = space.columns(name)
-        if name not in values or space.n_coordinates(name) != 1 or not parameter.is_numeric:
+        is_held = view.snapshot.domain.held is not None and name in view.snapshot.domain.held.values
+        if name not in values or space.n_coordinates(name) != 1 or not parameter.is_numeric or is_held:
             continue
         ends = parameter.axis(2)
         at = [abs(best.unit_x[columns][0] - parameter.encode(parameter.check(v, name))[0]) for v in ends.tolist()]

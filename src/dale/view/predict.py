@@ -6,7 +6,7 @@ better between observations than the method's own model, which is built to propo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,8 @@ def predict(run: Any, points: Any, space: Any = None) -> Predictions:
 
     Args:
         run: A result, an optimizer, a stored run or the path of a store.
-        points: A list of points as the objective receives them, an array (m, d), or a table with a column for each
-            parameter, as ``Optimizer.add_all`` takes it.
+        points: A list of points as the objective receives them, an array (m, d) in a space without names, or a table
+            with a column for each parameter, as ``Optimizer.add_all`` takes it.
         space: Search space; needed only for a result that does not know it.
 
     Raises:
@@ -60,6 +60,8 @@ def predict(run: Any, points: Any, space: Any = None) -> Predictions:
         array([0., 1.])
     """
     view = view_of(run, space)
+    if not view.inliers:
+        raise ValueError("a prediction needs at least one completed trial, got none; evaluate a point first")
     X = _in_cube(points, view.space)
     prediction = view.surrogate.predict(X)
     feasible, failures = probability_of_feasibility(view, X), view.snapshot.failures
@@ -73,6 +75,9 @@ def predict(run: Any, points: Any, space: Any = None) -> Predictions:
 
 def _in_cube(points: Any, space: Space) -> Matrix:
     """Points of the user's in the unit cube, (m, d)."""
+    is_point = isinstance(points, Mapping) and not any(isinstance(v, Sized) for v in points.values())
+    if is_point:
+        raise ValueError(f"points: expected a list of points, got one, {short_repr(points)}; pass [point]")
     if not isinstance(points, list | tuple | np.ndarray):
         encoded = [point for _, point in points_of(rows_of(points), space)]
     elif len(points) and not any(isinstance(p, Mapping | list | tuple | np.ndarray) for p in points):
