@@ -118,7 +118,7 @@ class TestTexts:
         result = dale.minimize(lambda x: (x[0] - 0.3) ** 2, [(-2, 2)], budget=10, seed=0)
         (line,) = [line for line in str(result).splitlines() if "expected to gain" in line]
         assert line.startswith("outlook     The next 10 (50) evaluations are expected to gain nothing (nothing) near")
-        assert "of a better basin elsewhere" in dale.view.summary(result)
+        assert "chance of a better basin elsewhere" in dale.view.summary(result)
 
 
 class TestErrors:

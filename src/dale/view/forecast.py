@@ -98,8 +98,8 @@ class Outlook:
         n, near = of_each(str(f.n) for f in self.forecasts), of_each(f.near for f in self.forecasts)
         chance = of_each(f"{100 * f.chance:.2g} %" for f in self.forecasts)
         return (
-            f"The next {n} evaluations are expected to gain {near} near the best point, and have a chance of {chance} "
-            "of a better basin elsewhere."
+            f"The next {n} evaluations are expected to gain {near} near the best point; chance of a better basin "
+            f"elsewhere: {chance}."
         )
 
 
