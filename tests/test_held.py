@@ -1,5 +1,7 @@
 """Held parameters: they never move, and what is learnt at other values helps."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,14 @@ def test_best_and_result_are_those_of_the_values_that_are_held():
     assert optimizer.ask().params["batch"] == 0.9
     optimizer.hold(None)
     assert optimizer.best.params["batch"] == 0.1
+
+
+def test_a_copy_of_a_result_knows_what_is_held():
+    result = dale.minimize(bowl, PLANE, budget=8, seed=0, fixed={"batch": 0.9}, x0={"x": 0, "y": 0, "batch": 0.1})
+    copied = copy.deepcopy(result)
+    assert result.fixed == copied.fixed == {"batch": 0.9}
+    assert copied.forecast(10) == result.forecast(10)
+    assert "fixed" not in dale.minimize(bowl, PLANE, budget=4, seed=0)
 
 
 def test_minimize_holds_them_and_uses_what_a_store_knows(tmp_path):

@@ -45,6 +45,7 @@ class Result(Viewable, Tabular, OptimizeResult):
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none.
         space: The search space.
         seed: The seed that gives the same run again.
+        fixed: Values of the parameters that are held, by name; only if there are any.
 
     Examples:
         >>> import dale
@@ -95,6 +96,8 @@ class Result(Viewable, Tabular, OptimizeResult):
             space=snapshot.domain.space,
             seed=seed,
         )
+        if snapshot.domain.held is not None:
+            result["fixed"] = dict(snapshot.domain.held.values)
         object.__setattr__(result, "_snapshot", snapshot)
         return result
 

@@ -182,8 +182,8 @@ def _snapshot_of(run: Mapping[str, Any], space: Any) -> tuple[Snapshot, Result]:
                 raise SpaceError(f"trial {trial.id} at {trial.params!r} is another point in it")
     except (SpaceError, TypeError) as error:
         raise ValueError(f"expected the space of the run, got {own!r}: {error}") from None
-    history = History.of(trials, own.dimension, result.get("noise"))
-    return Snapshot(history, Domain.of(own)), result
+    whole = Snapshot(History.of(trials, own.dimension, result.get("noise")), Domain.of(own))
+    return whole.holding(result["fixed"]) if result.get("fixed") else whole, result
 
 
 def _check_space(own: Space, given: Space) -> None:
