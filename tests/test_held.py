@@ -83,6 +83,14 @@ def test_a_copy_of_a_result_knows_what_is_held():
     assert "fixed" not in dale.minimize(bowl, PLANE, budget=4, seed=0)
 
 
+def test_why_explains_a_trial_of_the_values_that_are_held():
+    optimizer = alternate(PLANE, bowl, [{"batch": 0.1}, {"batch": 0.9}], 16).hold({"batch": 0.9})
+    trial = next(t for t in reversed(optimizer.history) if t.params["batch"] == 0.9 and t.reason.step is not None)
+    found = dale.why(optimizer, trial.id)
+    assert any(alternative.chosen for alternative in found.alternatives)
+    assert found.best_before == min(t.value for t in optimizer.history[: trial.id] if t.params["batch"] == 0.9)
+
+
 def test_minimize_holds_them_and_uses_what_a_store_knows(tmp_path):
     path = tmp_path / "run.db"
     first = dale.minimize(bowl, PLANE, budget=14, seed=0, fixed={"batch": 0.2}, store=path)

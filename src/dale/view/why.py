@@ -171,8 +171,9 @@ def _actual_reduction(view: RunView, trial: Trial) -> float | None:
 
 
 def _best_before(view: RunView, trial: Trial) -> float:
-    values = (t.value for t in view.trials[: trial.id] if t.feasible and t.value is not None)
-    return min(values, default=math.inf)
+    holds = view.snapshot.domain.contains
+    before = (t for t in view.trials[: trial.id] if t.feasible and holds(t.unit_x[None, :])[0])
+    return min((t.value for t in before if t.value is not None), default=math.inf)
 
 
 def _stored_method(view: RunView) -> Method | None:
@@ -221,10 +222,13 @@ def _snapshot_at(view: RunView, trial: Trial) -> Snapshot:
     history = view.snapshot.history
     empty = History.empty(history.dimension, None if math.isnan(history.default_noise) else history.default_noise)
     if view.run is None:
-        return Snapshot(empty.with_trials(view.trials[: trial.id]), view.snapshot.domain)
-    events = view.run.events
-    asked = next(i for i, e in enumerate(events) if e.trial == trial.id and e.kind in (EventKind.ASK, EventKind.ADD))
-    return Snapshot(replay(empty, events[:asked], view.space), view.snapshot.domain)
+        history = empty.with_trials(view.trials[: trial.id])
+    else:
+        events, kinds = view.run.events, (EventKind.ASK, EventKind.ADD)
+        asked = next(i for i, e in enumerate(events) if e.trial == trial.id and e.kind in kinds)
+        history = replay(empty, events[:asked], view.space)
+    snapshot, held = Snapshot(history, view.snapshot.domain), view.snapshot.domain.held
+    return snapshot if held is None else snapshot.holding(held.values)
 
 
 def _is_same(one: Reason, other: Reason) -> bool:
