@@ -111,14 +111,11 @@ class LocalMinimum:
             * check_positive(noise, "noise", "a positive number or None", "leave it out for minus a log likelihood")
             ** 2
         )
-        d = np.sqrt(np.diag(self.hessian))
-        free = np.flatnonzero(np.isfinite(d))
-        # A unit diagonal before inverting: parameters may be of order 1e-9 and 1e9 in the same problem.
-        normalised = (self.hessian / np.outer(d, d))[np.ix_(free, free)]
+        free, d, normalised = with_unit_diagonal(self.hessian)
         if len(free) == 0 or not np.linalg.eigvalsh(normalised)[0] > 0:
             raise ValueError("the Hessian is not positive definite: a direction of the parameters is not determined")
         covariance = np.full(self.hessian.shape, np.nan)
-        covariance[np.ix_(free, free)] = factor * np.linalg.inv(normalised) / np.outer(d, d)[np.ix_(free, free)]
+        covariance[np.ix_(free, free)] = factor * np.linalg.inv(normalised) / np.outer(d[free], d[free])
         return covariance
 
     @property
@@ -148,6 +145,18 @@ class LocalMinimum:
         half = float(ndtri(0.5 + level / 2)) * np.sqrt(np.diag(self.covariance(noise)))
         x = np.array([np.nan if np.isnan(h) else float(v) for v, h in zip(self.x, half, strict=True)])
         return np.column_stack([x - half, x + half])
+
+
+def with_unit_diagonal(hessian: Matrix) -> tuple[np.ndarray, Vector, Matrix]:
+    """A Hessian in the user's units, prepared for inversion: parameters may be of order 1e-9 and 1e9 in one problem.
+
+    Returns:
+        The rows of the parameters that are neither fixed nor choices, (k,); the roots d (n,) of the diagonal, NaN for
+        the others; the Hessian of these k divided by d d', (k, k).
+    """
+    d = np.sqrt(np.diag(hessian))
+    free = np.flatnonzero(np.isfinite(d))
+    return free, d, (hessian / np.outer(d, d))[np.ix_(free, free)]
 
 
 def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.minima import LocalMinimum
+from dale.history.minima import LocalMinimum, with_unit_diagonal
 from dale.space.parameter import Parameter
 from dale.space.space import Space
 
@@ -54,10 +54,7 @@ def acceptable_rise(values: Vector) -> float:
 
 def parameter_tolerances(minimum: LocalMinimum, rise: float) -> Tolerances:
     """The tolerances of each parameter at a local minimum, for a rise of the objective by ``rise``."""
-    d = np.sqrt(np.diag(minimum.hessian))
-    free = np.flatnonzero(np.isfinite(d))  # NaN: a fixed parameter
-    # Normalise to a unit diagonal before inverting: parameters may be of order 1e-9 and 1e9 in the same problem.
-    normalised = (minimum.hessian / np.outer(d, d))[np.ix_(free, free)]
+    free, d, normalised = with_unit_diagonal(minimum.hessian)
     individual, joint = np.sqrt(2 * rise) / d, np.full(len(d), np.nan)
     joint[free] = individual[free] * np.sqrt(np.diag(np.linalg.inv(normalised)))
     return Tolerances(rise, individual, joint)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import show, split_names
+from dale_bench.commands.output import add_run_options, show, split_names
 
 ROWS = Path("bench-output/contexts.jsonl")
 FUNCTIONS = "branin:rotated,goldstein:rotated,hart3:rotated,rosen4:rotated,hart6:rotated"
@@ -19,11 +19,7 @@ def add_parser(kinds: Any) -> None:
         help="compare held parameters with independent runs",
         description="Compare one optimizer with a held parameter with independent runs for each of its values.",
     )
-    kind.add_argument("--functions", default=FUNCTIONS, help="names, separated by commas (default: five)")
-    kind.add_argument("--seeds", type=int, default=16, help="number of runs on each (default: %(default)s)")
-    kind.add_argument("--jobs", type=int, help="number of processes (default: one per core)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the runs (default: %(default)s)")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_run_options(kind, FUNCTIONS, ROWS)
     kind.set_defaults(run=show_contexts)
 
 

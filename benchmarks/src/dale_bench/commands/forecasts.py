@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import show, split_names
+from dale_bench.commands.output import add_run_options, show, split_names
 
 ROWS = Path("bench-output/forecasts.jsonl")
 MOVED = (
@@ -23,11 +23,7 @@ def add_parser(kinds: Any) -> None:
         help="compare forecasts of the next evaluations with what came",
         description="Compare the expected gains of the next 10 and 50 evaluations with what came.",
     )
-    kind.add_argument("--functions", default=FUNCTIONS, help="names, separated by commas (default: 20 of many kinds)")
-    kind.add_argument("--seeds", type=int, default=16, help="number of runs on each (default: %(default)s)")
-    kind.add_argument("--jobs", type=int, help="number of processes (default: one per core)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the outcomes (default: %(default)s)")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_run_options(kind, FUNCTIONS, ROWS)
     kind.set_defaults(run=show_forecasts)
 
 
