@@ -154,7 +154,7 @@ def minimize(
     objective = fun.to_dict() if isinstance(fun, Command) else None
     is_begun = store is None or resolve_path(store).exists()
     check_page(report, store)
-    if not is_begun:  # an invalid point leaves no empty store behind
+    if not is_begun and any(given is not None for given in (x0, y0, fixed)):  # if invalid, no empty store is left
         _begin(Optimizer(space, **{**problem, "store": None}).hold(fixed), x0, y0)
     with Signals() as signals, Optimizer(space, objective=objective, **problem).hold(fixed) as optimizer:
         with optimizer.transaction():

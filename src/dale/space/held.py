@@ -10,7 +10,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
-from dale.space.point import Params
+from dale.space.point import Params, by_name
 from dale.space.space import Space
 
 
@@ -68,9 +68,7 @@ class Held:
 
     def read(self, params: Params) -> tuple[Params, Vector]:
         """A point with the given values to the last digit, as the objective receives it and in the cube."""
-        names = self.space.names
-        own = dict(params) if isinstance(params, Mapping) else dict(zip(names, params, strict=True))
-        return self.space.read(self.space.as_params({**own, **self.values}))
+        return self.space.read(self.space.as_params({**by_name(params, self.space.names), **self.values}))
 
 
 def _check_name(name: Any, space: Space) -> None:

@@ -22,7 +22,7 @@ The constants come from runs on 20 functions with other seeds than those of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,25 +124,34 @@ def forecast(run: Any, n: int = 10, space: Any = None) -> Forecast:
     """
     view = view_of(run, space)
     check_count(n, "n", "a positive integer")
-    best, values, needed = view.best, view.values, _n_needed(view)
-    if best is None or len(values) < needed:
-        what = f"{needed} values" if len(values) < needed else "a feasible value"
-        raise ValueError(f"a forecast needs {what}, got {len(values)} values; evaluate more points first")
+    needed = _n_needed(view)
+    if view.best is None or len(view.values) < needed:
+        what = f"{needed} values" if len(view.values) < needed else "a feasible value"
+        raise ValueError(f"a forecast needs {what}, got {len(view.values)} values; evaluate more points first")
+    return _forecasts(view, view.best, (n,))[0]
+
+
+def _forecasts(view: RunView, best: Trial, numbers: Sequence[int]) -> tuple[Forecast, ...]:
+    """The forecasts of several numbers of evaluations, from one look at the models."""
+    values = view.values
     width = float(np.quantile(values, 0.75)) - float(np.min(values))  # huge values say nothing
     if view.snapshot.is_exhausted or not width > 0:
-        return Forecast(n, 0.0, 0.0, 0.0)
+        return tuple(Forecast(n, 0.0, 0.0, 0.0) for n in numbers)
     reduction = _reduction(view, best)
-    local = STEPS * math.log1p(n) * reduction / (1 + SATURATION * reduction / width)
-    k = sum(t.reason.step is None for t in view.finished)
-    chance = -math.expm1(-RATE * math.log1p(n / max(k, 1)))
-    return Forecast(n, local + chance * SIZE * width, local, chance)
+    step = STEPS * reduction / (1 + SATURATION * reduction / width)
+    k = max(sum(t.reason.step is None for t in view.finished), 1)
+    found = []
+    for n in numbers:
+        local, chance = math.log1p(n) * step, -math.expm1(-RATE * math.log1p(n / k))
+        found.append(Forecast(n, local + chance * SIZE * width, local, chance))
+    return tuple(found)
 
 
 def outlook(view: RunView) -> list[Outlook]:
     """The forecasts that belong to a summary; none while there are too few values, or if the space is exhausted."""
     if view.best is None or len(view.values) < _n_needed(view) or view.snapshot.is_exhausted:
         return []
-    return [Outlook(tuple(forecast(view, n) for n in HORIZONS))]
+    return [Outlook(_forecasts(view, view.best, HORIZONS))]
 
 
 def _n_needed(view: RunView) -> int:

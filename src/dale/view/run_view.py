@@ -19,6 +19,7 @@ from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
 from dale.optimizer import Optimizer
 from dale.space.domain import Domain
+from dale.space.point import by_name
 from dale.space.space import Space, as_space
 from dale.store.run import Run, open_run
 from dale.view.sobol import SobolIndices, sobol_indices
@@ -115,8 +116,7 @@ class RunView:
 
     def named(self, trial: Trial) -> dict[str, Any]:
         """The parameters of a trial by name, without those that are inactive."""
-        params = trial.params
-        return dict(params) if isinstance(params, Mapping) else dict(zip(self.space.names, params, strict=True))
+        return dict(by_name(trial.params, self.space.names))
 
     def check_names(self, names: Sequence[str] | None, n: int | None = None) -> tuple[str, ...]:
         """Names of parameters that the user asked for; None for all that vary.
