@@ -88,7 +88,8 @@ def test_the_target_stops_the_run():
 def test_the_time_limit_stops_the_run(monkeypatch):
     """No point is proposed after it, but a running evaluation completes."""
     clock = [100.0]
-    monkeypatch.setattr(sys.modules["dale.minimize"], "monotonic", lambda: clock[0])
+    for module in ("dale.minimize", "dale._loop"):
+        monkeypatch.setattr(sys.modules[module], "monotonic", lambda: clock[0])
 
     def slow(x):
         clock[0] += 3.0

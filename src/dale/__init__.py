@@ -1,4 +1,4 @@
-"""dale minimises functions that are expensive to evaluate, in as few evaluations as possible.
+"""dale minimises or maximises functions that are expensive to evaluate, in as few evaluations as possible.
 
 user's params --space--> unit cube --history--> snapshot: everything derived from the trials, computed once
                                          |
@@ -31,12 +31,12 @@ from dale.errors import (
 from dale.evaluate.command import Command
 from dale.fork import fork
 from dale.history.evaluation import Evaluation
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.reason import Reason
 from dale.history.result import Result
 from dale.history.stopping import Status
 from dale.history.trial import Trial
-from dale.minimize import minimize
+from dale.minimize import maximize, minimize
 from dale.optimizer import Optimizer
 from dale.space.choice import Choice
 from dale.space.float import Float
@@ -73,6 +73,7 @@ __all__ = [
     "TrialError",
     "__version__",
     "fork",
+    "maximize",
     "methods",
     "minimize",
     "open",

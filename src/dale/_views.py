@@ -49,7 +49,7 @@ class Viewable(Html):
         return import_module("dale.view.report.page").report(self, path, **options)
 
     def forecast(self, n: int = 10) -> Any:
-        """How much the next ``n`` evaluations are expected to lower the best value.
+        """How much the next ``n`` evaluations are expected to improve the best value.
 
         Returns:
             A ``dale.view.Forecast``: the expected gain, the part of it near the best point, and the chance of a better

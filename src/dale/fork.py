@@ -6,10 +6,11 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from dale import methods
 from dale.errors import ForkWarning
+from dale.history.direction import Direction
 from dale.history.result import Result
 from dale.history.transfer import transfer
 from dale.history.trial import Trial
@@ -74,7 +75,7 @@ def fork(
     chosen = known.space if space is None else as_space(space)
     limits = as_constraints(given, chosen)
     chosen = chosen if limits is None else limits.space  # with equalities, if there are any
-    problem = problem_to_json(chosen, known.seed, method, known.noise, given, known.objective)
+    problem = problem_to_json(chosen, known.seed, method, known.noise, given, known.objective, known.direction)
     if space is None:
         _check_same(known, problem, fill)
         events, n_outside = first_events(known.events, n), 0
@@ -84,14 +85,15 @@ def fork(
             require_constraints(method, outcome=True)
         problem.pop("objective", None)  # its arguments may have to change with the parameters
         events = added_events(rows, chosen, limits)
-    noise: float | Literal["auto"] = "auto" if known.noise is None else known.noise
-    optimizer = Optimizer(chosen, seed=known.seed, method=method, noise=noise, constraints=given)
+    settings: dict[str, Any] = {"method": method, "noise": "auto" if known.noise is None else known.noise}
+    settings |= {"constraints": given, "direction": known.direction}
+    optimizer = Optimizer(chosen, seed=known.seed, **settings)
     if store is None:
         history = replay(optimizer.snapshot.history, events, chosen)
         optimizer.__setstate__({**optimizer.__getstate__(), "_history": history})  # as a copy is made
     else:
         create(resolve_path(store), {**problem, **origin(known.path, n)}, events, must_be_new=True)
-        optimizer = Optimizer(chosen, method=method, noise=noise, constraints=given, store=store)
+        optimizer = Optimizer(chosen, store=store, **settings)
     if n_outside:
         warnings.warn(
             f"{n_outside} of {n_outside + len(events)} trials are outside of the new space and were left out",
@@ -106,6 +108,7 @@ class _Origin(NamedTuple):
 
     space: Space
     seed: int
+    direction: Direction
     noise: float | None
     trials: tuple[Trial, ...]
     events: Sequence[Event]
@@ -132,6 +135,7 @@ def _origin_of(source: Any) -> _Origin:
         return _Origin(
             source.space,
             source.seed,
+            source.direction,
             noise,
             source.history,
             source.events,
@@ -147,13 +151,15 @@ def _origin_of(source: Any) -> _Origin:
             return stored._replace(method=source.method, constraints=given)
         noise = _number_or_none(source.snapshot.history.default_noise)
         events = events_of(source.history, source.space)
-        return _Origin(source.space, source.seed, noise, source.history, events, source.method, given)
+        run = (source.space, source.seed, source.direction)
+        return _Origin(*run, noise, source.history, events, source.method, given)
     if isinstance(source, Result) and source.get("space") is not None:
         snapshot = source.__dict__.get("_snapshot")
         noise = None if snapshot is None else _number_or_none(snapshot.history.default_noise)
         given = None if snapshot is None else _as_given(snapshot.domain.constraints)
         events = events_of(source.history, source.space)
-        return _Origin(source.space, source.seed, noise, source.history, events, methods.default(), given)
+        run = (source.space, source.seed, source.get("direction", Direction.MINIMIZE))
+        return _Origin(*run, noise, source.history, events, methods.default(), given)
     raise TypeError(
         f"expected an Optimizer, a result, a run from dale.open or the path of a store, got {type(source).__name__}"
     )

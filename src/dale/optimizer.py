@@ -19,6 +19,7 @@ from dale._arrays import Vector
 from dale._computing import computing
 from dale.errors import SpaceExhausted
 from dale.history.added_data import AddedRow, added_trials, located
+from dale.history.direction import Direction, check_direction
 from dale.history.evaluation import Evaluation, check_count, check_default_noise, check_evaluation
 from dale.history.history import History
 from dale.history.reason import Reason, Source
@@ -58,8 +59,10 @@ class Optimizer(ChangingRun):
         constraints: Input constraints, which no proposal violates; what ``minimize`` takes.
         store: Path of a file that keeps the run. If it exists, the run is resumed: its trials are in ``history``, and
             trials left pending by a process that is gone are the first that ``ask`` returns.
-        objective: What is minimised, as plain data that the store keeps (``dale.Command.to_dict``): another one is
+        objective: What is optimised, as plain data that the store keeps (``dale.Command.to_dict``): another one is
             refused. None for an objective that no file can hold.
+        direction: ``"minimize"``, or ``"maximize"``: higher values are then better. Values, predictions and results
+            always have the sign of your objective.
 
     Examples:
         >>> import dale
@@ -81,8 +84,9 @@ class Optimizer(ChangingRun):
         constraints: Any = None,
         store: str | os.PathLike[str] | None = None,
         objective: Mapping[str, Any] | None = None,
+        direction: Literal["minimize", "maximize"] | Direction = "minimize",
     ) -> None:
-        space = as_space(space)
+        space, sense = as_space(space), check_direction(direction)
         seed = None if seed is None else check_seed(seed)
         self.method: Method = methods.default() if method is None else check_method(method)
         default_noise = check_default_noise(noise)
@@ -92,7 +96,7 @@ class Optimizer(ChangingRun):
             require_constraints(self.method, outcome=False)
         with computing():
             self._domain = Domain.of(self.space, self.constraints)
-        self._history = History.empty(self.space.dimension, default_noise)
+        self._history = History.empty(self.space.dimension, default_noise, sense)
         self._cache = Cache()
         self._fixed: Any = None  # values of parameters that are held, by name
         self._snapshot = Snapshot(self._history, self._domain, self._cache)
@@ -103,7 +107,7 @@ class Optimizer(ChangingRun):
         if store is None:
             self.seed = check_seed(seed)
             return
-        problem = problem_to_json(self.space, seed, self.method, default_noise, constraints, objective)
+        problem = problem_to_json(self.space, seed, self.method, default_noise, constraints, objective, sense)
         self._store = open_store(store, self.space, problem)
         self.seed = self._store.seed
         with self.transaction():  # which reads the events that are there
@@ -300,8 +304,8 @@ class Optimizer(ChangingRun):
         A table has a column for each parameter, by name (``x0``, ``x1``, ... in a space without names), and one for the
         value; other columns are ignored. Where the value or a constraint is empty, NaN or infinite, the evaluation
         counts as failed. Of a run, all that is known is recorded; pending and discarded trials and transient failures
-        are left out. So are unfinished and pruned trials in ``study.trials_dataframe()`` of Optuna; dale minimises:
-        change the sign of values that a study maximises.
+        are left out. So are unfinished and pruned trials in ``study.trials_dataframe()`` of Optuna. A run must have
+        the direction of this one; that of values in a table is not known.
 
         Args:
             table: The path of a CSV file with a header, a data frame of pandas or polars, a mapping of columns or a
@@ -311,7 +315,7 @@ class Optimizer(ChangingRun):
             noise: Name of the column with the standard deviations of their noise, empty where unknown.
             constraints: Names of the columns with the constraints, which are at most 0 where a point is feasible.
         """
-        rows = read_earlier(table, self.space, value, noise, constraints)
+        rows = read_earlier(table, self, value, noise, constraints)
         with computing(), self.transaction():
             for row in rows:
                 try:
@@ -344,8 +348,8 @@ class Optimizer(ChangingRun):
         """The method's proposal; the last one again for the same snapshot."""
         if self._proposed is None or self._proposed[0] is not snapshot:
             rng = RandomStreams(self.seed, snapshot.history.n_asked)
-            proposal = self.method.propose(snapshot, rng)
-            self._proposed = snapshot, check_proposal(proposal, self.space.dimension, self.method)
+            point, reason = check_proposal(self.method.propose(snapshot, rng), self.space.dimension, self.method)
+            self._proposed = snapshot, Proposal(point, reason.in_direction(self.direction))
         return self._proposed[1]
 
     def _reassign(self, domain: Domain) -> Trial | None:
@@ -372,13 +376,14 @@ class Optimizer(ChangingRun):
     def _add(self, rows: Sequence[AddedRow]) -> list[Trial]:
         """New trials with outcomes; the history is copied once for all of them."""
         first = len(self._history.trials)
-        return self._write(EventKind.ADD, added_trials(rows, first, self.space, self.constraints))
+        return self._write(EventKind.ADD, added_trials(rows, first, self.space, self.constraints, self.direction))
 
     def _record(self, params: Params, unit_x: Vector, reason: Reason, *, allowed: bool = True) -> Trial:
         """A new pending trial."""
         with computing(), self.transaction():
             number, x = len(self._history.trials), self.space.as_array(params)
-            return self._write(EventKind.ASK, [Trial(number, params, x, unit_x, reason, allowed=allowed)])[0]
+            trial = Trial(number, params, x, unit_x, reason, allowed=allowed, direction=self.direction)
+            return self._write(EventKind.ASK, [trial])[0]
 
     def _check(self, value: Any, noise: Any, constraints: Any, extra: Any) -> Evaluation:
         """An evaluation in its proper types; an error if it does not fit the run."""

@@ -41,6 +41,24 @@ class TestRun:
         assert capsys.readouterr().err == said
         assert len(dale.open("run.db").history) == 5
 
+    def test_maximize(self, capsys):
+        assert main(line("--budget", "8", "--seed", "0", "--maximize", "--target", "3.5")) == 0
+        said, run = capsys.readouterr(), dale.open("run.db")
+        assert run.direction == "maximize"
+        assert run.best_value == max(t.value for t in run.history)
+        assert f"best value  {run.best_value:.10g}" in said.out
+        assert f", best {run.best_value:.6g}" in said.err.splitlines()[-1]
+        assert main(["show", "run.db", "--best", "2"]) == 0
+        shown = capsys.readouterr().out
+        assert "direction   maximize" in shown
+        values = sorted((t.value for t in run.history), reverse=True)
+        at = [shown.index(f"{value:.10g}", shown.index("best trials")) for value in values[:2]]
+        assert at == sorted(at)
+        assert main(line("--budget", "9", "--seed", "0")) == 2
+        assert "direction is 'maximize' in the store and 'minimize' here" in capsys.readouterr().err
+        assert main(["report", "run.db"]) == 0
+        assert "--maximize" in Path("run.html").read_text()
+
     def test_a_store_is_read_and_verified_once(self, monkeypatch, capsys):
         assert main(line("--budget", "3", "--no-progress")) == 0
         verified = []

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from dale._arrays import frozen
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState

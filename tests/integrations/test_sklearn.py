@@ -121,10 +121,10 @@ def test_several_metrics():
     scoring = {"r2": "r2", "mae": "neg_mean_absolute_error"}
     fitted = search(scoring=scoring, refit="mae", n_iter=5).fit(X, y)
     told = [trial.value for trial in fitted.optimizer_.history]
-    np.testing.assert_array_equal(told, -fitted.cv_results_["mean_test_mae"])
-    assert fitted.best_index_ == np.argmin(told)
+    np.testing.assert_array_equal(told, fitted.cv_results_["mean_test_mae"])
+    assert fitted.best_index_ == np.argmax(told)
     unfitted = search(scoring=scoring, refit=False, n_iter=3).fit(X, y)
-    assert [t.value for t in unfitted.optimizer_.history] == (-unfitted.cv_results_["mean_test_r2"]).tolist()
+    assert [t.value for t in unfitted.optimizer_.history] == unfitted.cv_results_["mean_test_r2"].tolist()
     chosen = search(scoring=scoring, refit=lambda results: 1, n_iter=3).fit(X, y)
     assert chosen.best_index_ == 1
 

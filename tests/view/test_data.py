@@ -5,7 +5,7 @@ import pytest
 
 import dale
 from dale.cli.demo import branin
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.reason import Reason, Source
 from dale.history.result import Result
 from dale.history.trial import Trial, TrialState

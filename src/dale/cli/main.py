@@ -22,7 +22,7 @@ from dale.history.stopping import Status
 
 # name -> (module, one-line description); add a line here to add a command
 COMMANDS = {
-    "run": ("dale.cli.run", "minimise the output of a program"),
+    "run": ("dale.cli.run", "minimise or maximise the output of a program"),
     "show": ("dale.cli.show", "print the content of a store"),
     "why": ("dale.cli.why", "explain why a trial was proposed"),
     "plot": ("dale.cli.plot", "draw a plot of a store into a file"),
@@ -147,7 +147,7 @@ def _split(argv: list[str]) -> tuple[list[str], list[str] | None]:
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = Parser(prog="dale", description="Minimise expensive functions in few evaluations.")
+    parser = Parser(prog="dale", description="Minimise or maximise expensive functions in few evaluations.")
     parser.add_argument("--version", action="version", version=f"dale {dale.__version__}")
     parser.add_argument("--traceback", action="store_true", help="print the traceback of an error, for bug reports")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="<command>", required=True)

@@ -1,4 +1,4 @@
-"""``dale run``: minimise the output of a program, or a Python function."""
+"""``dale run``: minimise or maximise the output of a program, or a Python function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dale.history.result import Result
 from dale.history.snapshot import Snapshot
 from dale.history.stopping import Clock, Status
 from dale.history.trial import Trial, TrialState
-from dale.minimize import minimize
+from dale.minimize import maximize, minimize
 from dale.space.space import Space
 
 STORE = "run.db"
@@ -39,16 +39,17 @@ METHODS: dict[str, Callable[[], Any]] = {
 }
 PROGRAM_OPTIONS = ("result", "key", "logs", "cwd")  # not valid with --function
 DESCRIPTION = """\
-Minimise the last number that a program prints. In the arguments of the program, {a} is replaced by parameter a of the
-space, {params} by the path of a JSON file with all parameters, {directory} by the path of a directory for the
-evaluation, and {trial} by the id of the trial. No shell is involved. Re-run the same command to resume."""
+Minimise the last number that a program prints, or maximise it (--maximize). In the arguments of the program, {a} is
+replaced by parameter a of the space, {params} by the path of a JSON file with all parameters, {directory} by the path
+of a directory for the evaluation, and {trial} by the id of the trial. No shell is involved. Re-run the same command to
+resume."""
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the options of ``dale run``."""
     parser = subparsers.add_parser(
         "run",
-        help="minimise the output of a program",
+        help="minimise or maximise the output of a program",
         usage="dale run --space FILE --budget N [options] -- program argument ...",
         description=DESCRIPTION,
     )
@@ -56,13 +57,14 @@ def add_parser(subparsers: Any) -> None:
     add("--space", required=True, metavar="FILE", help="TOML file with the parameters")
     add("--budget", type=float, required=True, metavar="N", help="number of evaluations, including those in the store")
     add("--function", metavar="MODULE:NAME", help="minimise a Python function instead of a program")
+    add("--maximize", action="store_true", help="maximise instead")
     add("--store", default=STORE, metavar="FILE", help="file that the run is stored in (%(default)s)")
     add("--report", metavar="FILE", help="HTML page of the run to write, and to write again as evaluations end")
     add("--seed", type=int, metavar="N", help="same seed, same run")
     add("--n-parallel", type=int, metavar="N", help="number of evaluations at once")
     add("--timeout", type=float, metavar="SECONDS", help="terminate an evaluation after this many seconds")
     add("--time-limit", type=float, metavar="SECONDS", help="start no evaluation after this many seconds")
-    add("--target", type=float, metavar="VALUE", help="stop when the best value is at most this")
+    add("--target", type=float, metavar="VALUE", help="stop when the best value is as good as this")
     add("--tolerance", type=float, metavar="VALUE", help="stop when the expected improvement is below this")
     add(
         "--noise",
@@ -92,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with _executor(args.dask) as executor, warnings.catch_warnings():
             warnings.simplefilter("ignore", dale.EvaluationWarning)  # the report shows failures
-            result = minimize(
+            result = (maximize if args.maximize else minimize)(
                 objective,
                 space,
                 budget=args.budget,

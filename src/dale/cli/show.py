@@ -15,6 +15,7 @@ import dale
 from dale.cli.export import add_text_formats, write_text_formats
 from dale.cli.main import escape_control_characters
 from dale.evaluate.command import logs_of
+from dale.history.direction import Direction
 from dale.history.failures import exception_line
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point
@@ -57,7 +58,7 @@ def _safe_line(line: str) -> str:
 def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[list[str]]:
     yield _problem(opened)
     yield str(opened.result()).splitlines()
-    best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.value, t.id))[: max(n_best, 0)]
+    best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.loss, t.id))[: max(n_best, 0)]
     if best:
         yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in best])]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
@@ -86,6 +87,8 @@ def _problem(opened: dale.Run) -> list[str]:
         lines += [f"  logs        {logs}"] if logs.is_dir() else []
     if isinstance(fork := opened.problem.get("fork"), Mapping):
         lines.append(f"  fork of     the first {fork.get('trials')} trials of {fork.get('of') or 'a run in memory'}")
+    if opened.direction is Direction.MAXIMIZE:
+        lines.append(f"  direction   {opened.direction}")
     lines.append(f"  seed        {opened.seed}")
     for i, name in enumerate(opened.space.names):
         lines.append(f"  {'parameters' if i == 0 else '':<11} {name}: {opened.space.declared(name)!r}")

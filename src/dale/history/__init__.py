@@ -1,9 +1,10 @@
 """Trials, and everything derived from them: observations, snapshots, minima, results, stopping rules."""
 
 from dale.history.correction import Correction
+from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation
 from dale.history.history import History, Observations
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.result import Result
 from dale.history.seeding import RandomStreams
@@ -17,6 +18,7 @@ __all__ = [
     "Clock",
     "ClosedRegion",
     "Correction",
+    "Direction",
     "Evaluation",
     "History",
     "Incumbent",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dale._arrays import Vector
+from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation, check_evaluation
 from dale.history.reason import Reason, Source
 from dale.history.trial import Trial, TrialState
@@ -71,7 +72,13 @@ def _states(rows: Sequence[Row], others: Sequence[str | None]) -> list[str]:
     return states if known else [""] * len(rows)
 
 
-def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints: Constraints | None) -> list[Trial]:
+def added_trials(
+    rows: Sequence[AddedRow],
+    first: int,
+    space: Space,
+    constraints: Constraints | None,
+    direction: Direction = Direction.MINIMIZE,
+) -> list[Trial]:
     """Trials at known points, complete or failed.
 
     Args:
@@ -79,13 +86,14 @@ def added_trials(rows: Sequence[AddedRow], first: int, space: Space, constraints
         first: Id of the first trial.
         space: The space of the run.
         constraints: Its input constraints.
+        direction: Whether its objective is minimised or maximised.
     """
     trials, reason = [], Reason(Source.ADDED)
     for i, (params, unit_x, evaluation, error, _) in enumerate(rows):
         failed: dict[str, Any] = {"state": TrialState.FAILED, "error": error or f"no value in row {i + 1}"}
         known = failed if evaluation is None else {"state": TrialState.COMPLETE, **vars(evaluation)}
-        allowed = constraints is None or constraints.allows(params)
-        trials.append(Trial(first + i, params, space.as_array(params), unit_x, reason, allowed=allowed, **known))
+        known |= {"allowed": constraints is None or constraints.allows(params), "direction": direction}
+        trials.append(Trial(first + i, params, space.as_array(params), unit_x, reason, **known))
     return trials
 
 

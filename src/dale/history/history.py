@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.direction import Direction
 from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
@@ -49,7 +50,7 @@ class Observations:
 
     Attributes:
         X: Points, (n, d).
-        y: Values, (n,); NaN where the evaluation failed.
+        y: Values to be minimised (``Trial.loss``), (n,); NaN where the evaluation failed.
         noise_std: Standard deviations of the noise in the values, (n,); NaN where unknown.
         constraints: Outcome constraints, (n, k), feasible where at most 0; NaN where the evaluation failed.
         ids: Ids of the trials, (n,).
@@ -191,7 +192,7 @@ class _Columns(NamedTuple):
         """What has become of a trial."""
         i = trial.id
         self.unit_x[i] = trial.unit_x
-        self.value[i] = np.nan if trial.value is None else trial.value
+        self.value[i] = np.nan if trial.value is None else trial.loss
         self.noise_std[i] = default_noise if trial.noise is None else trial.noise
         if trial.constraints:
             self.constraints[i] = trial.constraints
@@ -229,6 +230,7 @@ class History:
             it was not stored.
         length_scale_since: Id of the first trial of the last unbroken sequence of proposals with this length-scale.
         default_noise: Standard deviation of the noise in values that came without one; NaN if unknown.
+        direction: Whether the objective is minimised or maximised.
     """
 
     trials: tuple[Trial, ...]
@@ -237,13 +239,14 @@ class History:
     log_alpha: float | None
     length_scale_since: int
     default_noise: float
+    direction: Direction
     _columns: _Columns
 
     @classmethod
-    def empty(cls, dimension: int, noise: float | None = None) -> History:
+    def empty(cls, dimension: int, noise: float | None = None, direction: Direction = Direction.MINIMIZE) -> History:
         """Of a run that has not begun."""
-        columns = _Columns.empty(dimension)
-        return cls((), columns.observations(()), None, None, 0, math.nan if noise is None else noise, columns)
+        columns, default_noise = _Columns.empty(dimension), math.nan if noise is None else noise
+        return cls((), columns.observations(()), None, None, 0, default_noise, direction, columns)
 
     @classmethod
     def of(cls, trials: Iterable[Trial], dimension: int, noise: float | None = None) -> History:
@@ -271,7 +274,7 @@ class History:
         every = tuple(trials)
         only_pending = all(t.state is TrialState.PENDING and self._is_pending(t.id) for t in changed)
         observations = self.observations if only_pending else columns.observations(every)
-        return History(every, observations, scale, alpha, since, self.default_noise, columns)
+        return History(every, observations, scale, alpha, since, self.default_noise, self.direction, columns)
 
     def _is_pending(self, number: int) -> bool:
         """Whether a trial has no outcome so far."""
@@ -318,9 +321,9 @@ class History:
         return tuple(self.trials[i] for i in np.flatnonzero(self._columns.retry & ~self._columns.retried))
 
     def best_at(self, point: Vector) -> Trial | None:
-        """The trial with the lowest value at a point of the cube (d,); None if there is none."""
+        """The trial with the best value at a point of the cube (d,); None if there is none."""
         there = [t for t in self.complete if np.array_equal(t.unit_x, point)]
-        return min(there, key=lambda t: t.value or 0.0, default=None)
+        return min(there, key=lambda t: t.loss, default=None)
 
     def without_pending(self) -> History:
         """The same with no trial pending, for a look at what comes next."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from dale.history.direction import Direction
+
 
 class Source(StrEnum):
     """Where a point came from.
@@ -78,7 +80,7 @@ class Reason:
         cooled: Whether the length-scale was reduced for this proposal.
         expected_improvement: In units of the objective, as it was compared. While a region is live, the paper's method
             divides the global variance by 100 for the comparison, but not in ``std``.
-        mean: Predicted value of the objective.
+        mean: Predicted value of the objective, with its own sign, also if it is maximised.
         std: Standard deviation of the prediction.
         region: Number of the region, best first, where the source is one.
         n_regions: Number of live regions.
@@ -108,6 +110,10 @@ class Reason:
     retry_of: int | None = None
     log_alpha: float | None = None
 
+    def in_direction(self, direction: Direction) -> Reason:
+        """The reason of a method, which minimises, as that of a trial of the user's objective."""
+        return self if self.mean is None else replace(self, mean=direction.from_loss(self.mean))
+
     def replaced(self) -> Reason:
         """The reason of a space-filling point that replaces the proposed one, about which no model has a prediction.
 
@@ -134,7 +140,7 @@ class Reason:
         if self.step is not None:
             text = f"local model around trial {self.step.center}, radius {self.step.radius:.2g}"
         elif self.source is Source.LOCAL:
-            text = f"minimum of quadratic region {self.region}"
+            text = f"optimum of quadratic region {self.region}"
         else:
             text = "global model"
         if self.mean is not None:

@@ -9,8 +9,9 @@ from scipy.optimize import OptimizeResult
 
 from dale._arrays import Matrix, Vector
 from dale._views import Viewable, short_advice
+from dale.history.direction import Direction
 from dale.history.failures import describe_failures, exception_line
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.reason import Source
 from dale.history.snapshot import Snapshot
 from dale.history.stopping import Status
@@ -40,11 +41,13 @@ class Result(Viewable, Tabular, OptimizeResult):
         func_vals: All values, (n,).
         history: Every trial with the reason it was chosen for.
         n_failed: Number of failed trials; ``print(result)`` counts them by kind.
-        local_minima: The local minima that the observations show, best first; none in a space with unordered choices
-            or conditional parameters. Computed when first read; until then it is not among ``keys()``.
+        local_minima: The local minima that the observations show, best first; local maxima if the objective is
+            maximised. None in a space with unordered choices or conditional parameters. Computed when first read; until
+            then it is not among ``keys()``.
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none.
         space: The search space.
         seed: The seed that gives the same run again.
+        direction: Whether the objective is minimised or maximised.
         fixed: Values of the parameters that are held, by name; only if there are any.
 
     Examples:
@@ -71,6 +74,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     noise: float
     space: Space
     seed: int
+    direction: Direction
 
     @classmethod
     def of(cls, snapshot: Snapshot, seed: int) -> Result:
@@ -95,6 +99,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             noise=noise,
             space=snapshot.domain.space,
             seed=seed,
+            direction=history.direction,
         )
         if snapshot.domain.held is not None:
             result["fixed"] = dict(snapshot.domain.held.values)
@@ -103,7 +108,7 @@ class Result(Viewable, Tabular, OptimizeResult):
 
     @property
     def local_minima(self) -> tuple[LocalMinimum, ...]:
-        """The local minima that the observations show, best first."""
+        """The local minima that the observations show, best first; local maxima if the objective is maximised."""
         minima: tuple[LocalMinimum, ...] = self["local_minima"]
         return minima
 
@@ -134,7 +139,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             lines.append(f"best point  {format_point(self.params)}")
         for k, m in enumerate(self.local_minima, 1):
             lines.append(
-                f"minimum {k}   {m.fun:.6g} ± {m.error:.1g} at {format_point(m.params)}, "
+                f"{m.direction.optimum} {k}   {m.fun:.6g} ± {m.error:.1g} at {format_point(m.params)}, "
                 f"condition {m.condition:.3g}, {'converged' if m.converged else 'not converged'}"
             )
         for i, line in enumerate(describe_failures(self.get("history", ()))):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 from dale._computing import computing
 from dale._views import Viewable
+from dale.history.direction import Direction
 from dale.history.history import History
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
@@ -32,13 +33,18 @@ class RunState(Viewable, Tabular, ABC):
         return self._history.trials
 
     @property
+    def direction(self) -> Direction:
+        """Whether the objective is minimised or maximised."""
+        return self._history.direction
+
+    @property
     def n_evaluated(self) -> int:
         """Number of evaluations made, failed and discarded ones included; values that were added are not counted."""
         return self._history.n_evaluated
 
     @property
     def best(self) -> Trial | None:
-        """The feasible trial with the lowest value (under noise, the lowest posterior mean); None if there is none."""
+        """The feasible trial with the best value (under noise, the best posterior mean); None if there is none."""
         return self.snapshot.incumbent.trial
 
     @property

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from dale._arrays import Matrix
 from dale._computing import computing
 from dale.history.history import History
-from dale.history.minima import LocalMinimum, find_minima
+from dale.history.local_minimum import LocalMinimum
+from dale.history.minima import find_minima
 from dale.history.trial import Trial
 from dale.models.failure_boundary import FailureBoundary
 from dale.space.domain import Domain
@@ -38,7 +39,7 @@ class Incumbent(NamedTuple):
     """The best trial so far.
 
     Attributes:
-        trial: The feasible trial with the lowest value, or posterior mean under noise; None if none is feasible.
+        trial: The feasible trial with the best value, or posterior mean under noise; None if none is feasible.
         value: That value; None if none is feasible.
         noise: Standard deviation of the noise in the values.
     """
@@ -77,7 +78,8 @@ class Snapshot:
             best = observations.best
         if best is None:
             return Incumbent(None, None, 0.0)
-        return Incumbent(self.history.trials[observations.ids[best.row]], best.value, best.noise)
+        value = self.history.direction.from_loss(best.value)
+        return Incumbent(self.history.trials[observations.ids[best.row]], value, best.noise)
 
     @property
     def is_noisy(self) -> bool:

@@ -180,11 +180,11 @@ class Target:
             raise ValueError("target must be a number or None, got nan")
 
     def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
-        """Whether the incumbent's value is as low."""
+        """Whether the incumbent's value is as good."""
         if self.value is None:
             return None
-        value = snapshot.incumbent.value
-        return Status.TARGET_REACHED if value is not None and value <= self.value else None
+        value, loss = snapshot.incumbent.value, snapshot.history.direction.loss
+        return Status.TARGET_REACHED if value is not None and loss(value) <= loss(float(self.value)) else None
 
 
 @dataclass(frozen=True)
@@ -234,9 +234,9 @@ def _is_calm(snapshot: Snapshot, tolerance: float) -> bool:
             return False
         left -= trial.reason.source is Source.GLOBAL and trial.state is TrialState.COMPLETE
         if left == 0:
-            feasible = [(t.id, t.value) for t in history.complete if t.feasible and t.value is not None]
-            before = min((value for number, value in feasible if number < trial.id), default=math.inf)
-            return before - min((value for _, value in feasible), default=-math.inf) < tolerance
+            feasible = [(t.id, t.loss) for t in history.complete if t.feasible]
+            before = min((loss for number, loss in feasible if number < trial.id), default=math.inf)
+            return before - min((loss for _, loss in feasible), default=-math.inf) < tolerance
     return False
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from dale._arrays import Vector
 from dale.errors import TrialError
 from dale.history.correction import Correction
+from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation
 from dale.history.extra import Extra
 from dale.history.reason import Reason, TrustRegionStep
@@ -50,7 +51,7 @@ class Trial:
         unit_x: The point in the unit cube, as the models see it.
         reason: Why it was chosen.
         state: Pending, complete, failed or discarded.
-        value: Value of the objective, once complete.
+        value: Value of the objective, once complete, with its own sign, also if it is maximised.
         error: What went wrong, if it failed.
         noise: Standard deviation of the noise in the value, if it came with one.
         constraints: Values of the outcome constraints, once complete.
@@ -58,6 +59,7 @@ class Trial:
         allowed: Whether the input constraints allow the point; only points that the user added may violate them.
         corrections: What was changed after the outcome was reported, in order.
         extra: Further results that came with the value, by name: a read-only mapping, empty if there are none.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -82,12 +84,18 @@ class Trial:
     allowed: bool = True
     corrections: tuple[Correction, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=Extra)
+    direction: Direction = Direction.MINIMIZE
 
     def __repr__(self) -> str:
         outcome = str(self.state) if self.value is None else f"{self.value:.6g}"
         if self.value is not None and not self.feasible:
             outcome += " (infeasible)"
         return f"<dale.Trial {self.id}: {format_point(self.params)}, {outcome}; {self.reason}>"
+
+    @property
+    def loss(self) -> float:
+        """The value as the models see it: lower is better, infinite if the trial has none."""
+        return math.inf if self.value is None else self.direction.loss(self.value)
 
     @property
     def feasible(self) -> bool:
@@ -119,7 +127,7 @@ def _violation(trial: Trial, scales: tuple[float, ...]) -> float:
 
 
 def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> float:
-    """The reduction from the center of a step to its trial; minus infinity for a failure.
+    """The reduction of the loss from the center of a step to its trial; minus infinity for a failure.
 
     From a feasible center, a point that is not feasible is a failure. From one that is not feasible, the violation
     counts.
@@ -128,7 +136,7 @@ def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> floa
         return -math.inf
     if step.constraint_scales:
         return _violation(center, step.constraint_scales) - _violation(trial, step.constraint_scales)
-    return center.value - trial.value if trial.feasible else -math.inf
+    return center.loss - trial.loss if trial.feasible else -math.inf
 
 
 def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:

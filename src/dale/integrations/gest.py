@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dale.errors import TrialError
+from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation
 from dale.history.trial import Trial
 from dale.optimizer import Optimizer
@@ -65,8 +66,8 @@ class DaleGenerator(Generator):
         super().__init__(vocs)
         self.vocs = vocs
         (self._objective, kind), *_ = vocs.objectives.items()
-        self._sign = -1.0 if isinstance(kind, MaximizeObjective) else 1.0
-        self.optimizer = Optimizer(_space(vocs), **settings)
+        direction = Direction.MAXIMIZE if isinstance(kind, MaximizeObjective) else Direction.MINIMIZE
+        self.optimizer = Optimizer(_space(vocs), direction=direction, **settings)
 
     def _validate_vocs(self, vocs: VOCS) -> None:
         if len(vocs.objectives) != 1:
@@ -105,7 +106,7 @@ class DaleGenerator(Generator):
 
     def _ingest(self, result: Mapping[str, Any]) -> None:
         trial = self._trial(result)
-        value = self._sign * float(result[self._objective])
+        value = float(result[self._objective])
         constraints = self._constraints(result)
         if all(map(math.isfinite, (value, *constraints))):
             self.optimizer.tell(trial, Evaluation(value, constraints=constraints))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dale.errors import SpaceError, SpaceExhausted
-from dale.history.history import History
+from dale.history.direction import Direction
 from dale.history.trial import Trial
 from dale.methods.base import Method
 from dale.optimizer import Optimizer
@@ -137,19 +137,23 @@ class DaleSearch(Searcher):
         state = load_json(Path(checkpoint_path).read_text(encoding="ascii"))
         space = space_from_json(state["space"])
         events = [Event(i, 0, EventKind.ADD, i, "", content) for i, content in enumerate(state["trials"])]
-        history = replay(History.empty(space.dimension), events, space)
         self._metric, self._mode = state["metric"], state["mode"]
         self._numbers, self._points, self._rewards = state["numbers"], state["points"], None
-        optimizer = Optimizer(space, seed=state["seed"], method=self._settings["method"])
+        optimizer = Optimizer(space, seed=state["seed"], method=self._settings["method"], direction=self._direction)
+        history = replay(optimizer.snapshot.history, events, space)
         optimizer.__setstate__({**optimizer.__getstate__(), "_history": history})  # as a copy is made
         self.optimizer = optimizer
 
     def _begin(self, space: Space) -> None:
-        self.optimizer = Optimizer(space, **self._settings)
+        self.optimizer = Optimizer(space, direction=self._direction, **self._settings)
         if self._rewards is not None:
             for point, value in zip(self._points, self._rewards, strict=True):
                 self.add_evaluated_point(point, value)
             self._points = []
+
+    @property
+    def _direction(self) -> Direction:
+        return Direction.MAXIMIZE if self._mode == "max" else Direction.MINIMIZE
 
     def _ready(self) -> Optimizer:
         if self.optimizer is None:
@@ -162,7 +166,7 @@ class DaleSearch(Searcher):
     def _report(self, trial: Trial, value: float, error: str) -> None:
         optimizer = self._ready()
         if math.isfinite(value):
-            optimizer.tell(trial, -value if self._mode == "max" else value)
+            optimizer.tell(trial, value)
         else:
             optimizer.fail(trial, error)
 

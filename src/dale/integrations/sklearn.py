@@ -56,7 +56,7 @@ class DaleSearchCV(BaseSearchCV):
         method: A method of ``dale.methods``; None for the default.
 
     Attributes:
-        optimizer_: The ``dale.Optimizer`` with all candidates and the reasons for them.
+        optimizer_: The ``dale.Optimizer``, which maximises the score, with all candidates and the reasons for them.
 
     Examples:
         >>> from scipy.stats import loguniform
@@ -106,7 +106,7 @@ class DaleSearchCV(BaseSearchCV):
         check_count(self.n_iter, "n_iter", "a positive integer, the number of candidates")
         space = search_space(self.param_distributions)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.optimizer_ = Optimizer(space, seed=seed, method=self.method)
+        self.optimizer_ = Optimizer(space, seed=seed, method=self.method, direction="maximize")
         splits = _SameSplits(self._checked_cv_orig)
         at_once = math.ceil(_n_workers(self.n_jobs) / self.n_splits_)
         results: dict[str, Any] = {}
@@ -158,7 +158,7 @@ class DaleSearchCV(BaseSearchCV):
             metric = next(name for name in results if name.startswith("mean_test_"))
         for trial, score in zip(trials, results[metric][-len(trials) :], strict=True):
             if math.isfinite(score):
-                self.optimizer_.tell(trial, -float(score))
+                self.optimizer_.tell(trial, float(score))
             else:
                 self.optimizer_.fail(trial, f"the score is {score}")
 

@@ -65,4 +65,4 @@ def _changing(path: str | os.PathLike[str]) -> Iterator[tuple[Store, Sequence[Tr
     """The store, in a transaction, and all trials."""
     run = open_run(path)
     with closing(open_store(path, run.space, dict(run.problem))) as store, store.transaction() as events:
-        yield store, store.replay(History.empty(run.space.dimension), events).trials
+        yield store, store.replay(History.empty(run.space.dimension, direction=run.direction), events).trials

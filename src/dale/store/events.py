@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import frozen
+from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation, check_evaluation
 from dale.history.history import History
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
@@ -102,20 +103,20 @@ def replay(history: History, events: Iterable[Event], space: Space) -> History:
     """The history after some more events."""
     trials, changed = list(history.trials), {}
     for event in events:
-        trial = _apply(event, trials, space)
+        trial = _apply(event, trials, space, history.direction)
         if trial is not None:
             trials[trial.id : trial.id + 1] = [trial]
             changed[trial.id] = trial
     return history.with_trials(changed[number] for number in sorted(changed))
 
 
-def _apply(event: Event, trials: Sequence[Trial], space: Space) -> Trial | None:
+def _apply(event: Event, trials: Sequence[Trial], space: Space, direction: Direction) -> Trial | None:
     """The trial that an event adds to the trials or changes; None if it does neither."""
     content = event.content
     if event.kind in (EventKind.OPEN, EventKind.REASSIGN) or event.trial is None:
         return None
     if event.kind in (EventKind.ASK, EventKind.ADD):
-        return _new_trial(len(trials), content, space)
+        return _new_trial(len(trials), content, space, direction)
     before = trials[_earlier(event.trial, len(trials))]
     if event.kind in CORRECTIONS:
         after = None if event.kind is EventKind.DISCARD else Evaluation(**_outcome(content))
@@ -176,7 +177,7 @@ def _known_fields(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
+def _new_trial(number: int, content: Mapping[str, Any], space: Space, direction: Direction) -> Trial:
     unit_x = frozen(content["unit_x"])
     if unit_x.shape != (space.dimension,) or not np.all((unit_x >= 0) & (unit_x <= 1)):
         raise ValueError(f"expected {space.dimension} coordinates between 0 and 1, got {unit_x}")
@@ -195,6 +196,7 @@ def _new_trial(number: int, content: Mapping[str, Any], space: Space) -> Trial:
         state=state,
         error=_error(content.get("error")),
         allowed=bool(content["allowed"]),
+        direction=direction,
         **(_outcome(content) if state is TrialState.COMPLETE else {}),
     )
 

@@ -1,4 +1,4 @@
-"""The problem of a run as JSON: space, seed, method, noise, constraints and objective.
+"""The problem of a run as JSON: space, seed, method, noise, constraints, direction and objective.
 
 A store belongs to one problem. Code is not stored: a constraint is stored by its qualified name, so an edit of the
 function goes unnoticed, and so does another objective. The arguments of a command are stored, but only to compare and
@@ -14,6 +14,7 @@ from typing import Any
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from dale.errors import StoreError
+from dale.history.direction import Direction
 from dale.methods.base import Method
 from dale.space.equalities import Equality
 from dale.space.parameter import PARAMETER_TYPES, Parameter
@@ -23,6 +24,7 @@ from dale.store.codec import describe, dump_json, from_json, is_lossless, to_jso
 MAX_SHOWN = 5  # differences listed in an error
 MAX_SHOWN_CHARACTERS = 200  # of one value
 ABSENT = object()
+DEFAULTS = {"direction": str(Direction.MINIMIZE)}  # of keys that a stored problem may not have
 
 
 def problem_to_json(
@@ -32,6 +34,7 @@ def problem_to_json(
     noise: float | None,
     constraints: Any,
     objective: Mapping[str, Any] | None = None,
+    direction: Direction = Direction.MINIMIZE,
 ) -> dict[str, Any]:
     """A problem as JSON data.
 
@@ -42,7 +45,9 @@ def problem_to_json(
         noise: None for ``"auto"``.
         constraints: On the inputs, as given by the user; those of the space come first.
         objective: JSON data that describe it; None if unknown.
+        direction: Whether it is minimised or maximised.
     """
+    changed = {"direction": str(direction)} if direction is not Direction.MINIMIZE else {}
     return {
         "space": space_to_json(space),
         "seed": seed,
@@ -53,8 +58,14 @@ def problem_to_json(
         },
         "noise": "auto" if noise is None else noise,
         "constraints": [_constraint_to_json(c) for c in (*space.constraints, *_as_sequence(constraints))],
+        **changed,
         **({} if objective is None else {"objective": dict(objective)}),
     }
+
+
+def direction_of(problem: Mapping[str, Any]) -> Direction:
+    """The direction of a stored problem."""
+    return Direction(problem.get("direction", Direction.MINIMIZE))
 
 
 def differences(stored: Any, given: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -64,6 +75,8 @@ def differences(stored: Any, given: Any, path: tuple[str, ...] = ()) -> Iterator
     an objective that is missing on one side.
     """
     if isinstance(stored, Mapping) and isinstance(given, Mapping):
+        if not path:
+            stored, given = {**DEFAULTS, **stored}, {**DEFAULTS, **given}
         if not _has_user_keys(path):
             for key in ("object", "kind", "type", "name"):  # if these differ, the rest differs anyway
                 one, other = stored.get(key), given.get(key)

@@ -21,7 +21,7 @@ from dale.space.domain import Domain
 from dale.space.space import Space, as_space
 from dale.store.events import CORRECTIONS, Event, EventKind, params_to_json, reason_to_json, replay
 from dale.store.location import resolve_path
-from dale.store.problem import MAX_SHOWN, differences, space_from_json, space_to_json, with_equalities
+from dale.store.problem import MAX_SHOWN, differences, direction_of, space_from_json, space_to_json, with_equalities
 from dale.store.sqlite import copy, read, translate_errors
 
 
@@ -66,7 +66,8 @@ class Run(RunState):
     Attributes:
         path: The file.
         space: The space of the run.
-        problem: The problem as JSON data: space, seed, method, noise, constraints; the objective if it is a command.
+        problem: The problem as JSON data: space, seed, method, noise, constraints; the direction if it is not
+            ``"minimize"``, and the objective if it is a command.
         events: All events in order, with times and sessions.
         seed: The seed of the run.
         noise: Standard deviation of the noise as given, or ``"auto"``.
@@ -90,7 +91,7 @@ class Run(RunState):
         self.seed: int = check_seed(problem["seed"])
         noise = check_default_noise(problem["noise"])
         self.noise: float | Literal["auto"] = "auto" if noise is None else noise
-        self._history = replay(History.empty(space.dimension, noise), self.events, space)
+        self._history = replay(History.empty(space.dimension, noise, direction_of(problem)), self.events, space)
         self._snapshot = Snapshot(self._history, Domain.of(space, as_constraints(self.constraints, space)))
 
     def __repr__(self) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from dale._arrays import Vector
 from dale._computing import computing
+from dale.history.direction import Direction
 from dale.history.failures import count_failures, exception_line
 from dale.history.trial import Trial
 from dale.space.point import format_point
@@ -53,8 +54,9 @@ class OnBound:
         value: The bound.
         side: ``"lower"`` or ``"upper"``.
         beyond: A value beyond the bound; None if the local model is not certain of any.
-        gain: Predicted reduction of the objective there; None if it is not certain.
+        gain: Predicted improvement of the objective there; None if it is not certain.
         error: Standard deviation of that prediction.
+        direction: Whether the objective is minimised or maximised.
     """
 
     name: str
@@ -63,13 +65,14 @@ class OnBound:
     beyond: float | None
     gain: float | None
     error: float | None
+    direction: Direction = Direction.MINIMIZE
 
     def __str__(self) -> str:
         text = f"The best point lies on the {self.side} bound of {self.name}, {self.value:.6g}"
         if self.gain is None or self.beyond is None or self.error is None:
             return f"{text}: extend the range if you can."
-        gain = f"{self.gain:.2g} ± {self.error:.1g}"
-        return f"{text}; at {self.beyond:.4g} the local model expects a value lower by {gain}: extend the range."
+        gain = f"{self.direction.better} by {self.gain:.2g} ± {self.error:.1g}"
+        return f"{text}; at {self.beyond:.4g} the local model expects a value {gain}: extend the range."
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,11 @@ class FlatterMinimum:
     Attributes:
         number: Number of the minimum, from 2.
         point: The point as text.
-        cost: How much higher its value is.
+        cost: How much worse its value is.
         relative_cost: The same as a fraction of the range of the values.
         error: Error of its predicted value.
         drift: How many times the drift of the best minimum it tolerates for the same rise.
+        direction: Whether the objective is minimised or maximised.
     """
 
     number: int
@@ -91,10 +95,12 @@ class FlatterMinimum:
     relative_cost: float
     error: float
     drift: float
+    direction: Direction = Direction.MINIMIZE
 
     def __str__(self) -> str:
         cost = f"{self.cost:.2g} ± {self.error:.1g} ({100 * self.relative_cost:.2g} % of the observed range)"
-        return f"Minimum {self.number} costs {cost} and tolerates {self.drift:.2g} times the drift of minimum 1."
+        what = self.direction.optimum
+        return f"{what.title()} {self.number} costs {cost} and tolerates {self.drift:.2g} times the drift of {what} 1."
 
 
 @dataclass(frozen=True)
@@ -267,8 +273,8 @@ def _beyond(view: RunView, best: Trial, name: str, bound: float, *, upper: bool)
     """What the local model expects beyond a bound; None if it expects no gain that counts."""
     side, sign = ("upper", 1) if upper else ("lower", -1)
     model = local_model(view, best)
-    scale, values = view.observations.standardize, view.values
-    negligible = NEGLIGIBLE * float(np.quantile(values, 0.75) - np.min(values))  # huge values say nothing
+    scale, losses = view.observations.standardize, view.losses
+    negligible = NEGLIGIBLE * float(np.quantile(losses, 0.75) - np.min(losses))  # huge values say nothing
     for distance, beyond in _outside(view, name, bound, sign):
         if model is None:
             break
@@ -278,8 +284,8 @@ def _beyond(view: RunView, best: Trial, name: str, bound: float, *, upper: bool)
         predicted = model.predict(z)
         error = math.hypot(float(predicted.std[0]), float(model.remainder(float(np.linalg.norm(z)))))
         gain = -scale.inverse_scale(float(predicted.mean[0]))
-        if scale.inverse_scale(error) <= CERTAIN * abs(gain):
-            return OnBound(name, bound, side, beyond, gain, scale.inverse_scale(error)) if gain > negligible else None
+        if (std := scale.inverse_scale(error)) <= CERTAIN * abs(gain):
+            return OnBound(name, bound, side, beyond, gain, std, view.direction) if gain > negligible else None
     return OnBound(name, bound, side, None, None, None)
 
 
@@ -303,11 +309,11 @@ def _flatter_minima(view: RunView) -> list[Advice]:
     stiffest = [_largest_eigenvalue(cube_hessian(m, view.space)) for m in minima]
     found: list[Advice] = []
     for k in range(1, len(minima)):
-        cost = max(minima[k].fun - minima[0].fun, 0.0)
+        cost = max(view.direction.loss(minima[k].fun) - view.direction.loss(minima[0].fun), 0.0)
         drift = math.sqrt(stiffest[0] / stiffest[k]) if stiffest[k] > 0 else 0.0
         if max(cost, minima[k].error) <= MAX_COST * width and drift >= MIN_DRIFT:
             point = format_point(minima[k].params)
-            found.append(FlatterMinimum(k + 1, point, cost, cost / width, minima[k].error, drift))
+            found.append(FlatterMinimum(k + 1, point, cost, cost / width, minima[k].error, drift, view.direction))
     return found
 
 
@@ -324,7 +330,7 @@ def _irrelevant(view: RunView) -> Irrelevant | None:
     if model.explained < MIN_EXPLAINED:
         return None
     total: Vector = view.sobol.total
-    limit = IRRELEVANT * float(np.quantile(view.values, 0.75) - np.min(view.values))  # huge values say nothing
+    limit = IRRELEVANT * float(np.quantile(view.losses, 0.75) - np.min(view.losses))  # huge values say nothing
     change = np.array([np.ptp(s.mean) if t < IRRELEVANT else np.inf for s, t in zip(_slices(view), total, strict=True)])
     small = np.flatnonzero(change <= limit)
     if len(small) == 0 or len(small) == len(names):

@@ -53,11 +53,11 @@ MIN_VALUES = 2  # beyond the number of parameters: fewer values say nothing
 
 @dataclass(frozen=True)
 class Forecast:
-    """How much the next evaluations are expected to lower the best value.
+    """How much the next evaluations are expected to improve the best value.
 
     Attributes:
         n: Number of evaluations.
-        gain: Expected reduction of the best value, in units of the objective.
+        gain: Expected improvement of the best value, in units of the objective.
         local: The part of it that is expected near the best point.
         chance: Probability of a better basin elsewhere.
     """
@@ -105,7 +105,7 @@ class Outlook:
 
 @computing()
 def forecast(run: Any, n: int = 10, space: Any = None) -> Forecast:
-    """How much the next n evaluations are expected to lower the best value.
+    """How much the next n evaluations are expected to improve the best value.
 
     Args:
         run: A result, an optimizer, a stored run or the path of a store.
@@ -133,8 +133,8 @@ def forecast(run: Any, n: int = 10, space: Any = None) -> Forecast:
 
 def _forecasts(view: RunView, best: Trial, numbers: Sequence[int]) -> tuple[Forecast, ...]:
     """The forecasts of several numbers of evaluations, from one look at the models."""
-    values = view.values
-    width = float(np.quantile(values, 0.75)) - float(np.min(values))  # huge values say nothing
+    losses = view.losses
+    width = float(np.quantile(losses, 0.75)) - float(np.min(losses))  # huge values say nothing
     if view.snapshot.is_exhausted or not width > 0:
         return tuple(Forecast(n, 0.0, 0.0, 0.0) for n in numbers)
     reduction = _reduction(view, best)
@@ -190,8 +190,8 @@ def _reduction_of_surrogate(view: RunView, best: Trial) -> float:
         X = X[[domain.is_new(x, view.snapshot.history.seen) for x in X]]
     if not len(X):
         return 0.0
-    means = view.surrogate.mean(np.vstack([best.unit_x, X]))
-    return max(float(means[0] - np.min(means[1:])), 0.0)
+    losses = view.direction.loss(view.surrogate.mean(np.vstack([best.unit_x, X])))
+    return max(float(losses[0] - np.min(losses[1:])), 0.0)
 
 
 def _possible(view: RunView, X: Matrix) -> Matrix:

@@ -94,7 +94,7 @@ def _minima(view: RunView) -> str:
         )
         for k, m in enumerate(minima, 1)
     ]
-    return _table(["minimum", "predicted value", "point", "condition", "converged"], rows)
+    return _table([view.direction.optimum, "predicted value", "point", "condition", "converged"], rows)
 
 
 def _advice(view: RunView) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from dale._arrays import Vector
 from dale._computing import computing
 from dale.errors import SpaceError
+from dale.history.direction import Direction
 from dale.history.history import History, Observations
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
@@ -54,6 +55,11 @@ class RunView:
         return self.snapshot.domain.space
 
     @property
+    def direction(self) -> Direction:
+        """Whether the objective is minimised or maximised."""
+        return self.snapshot.history.direction
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, in the order of their ids."""
         return self.snapshot.history.trials
@@ -77,6 +83,11 @@ class RunView:
     @cached_property
     def values(self) -> Vector:
         """The values of ``inliers``, (n,)."""
+        return self.direction.from_loss(self.losses)
+
+    @property
+    def losses(self) -> Vector:
+        """The same as the models see them, (n,): lower is better."""
         return self.observations.y[self.observations.has_value]
 
     @property
@@ -86,7 +97,7 @@ class RunView:
 
     @property
     def best(self) -> Trial | None:
-        """The best feasible trial; under noise, that with the lowest posterior mean."""
+        """The best feasible trial; under noise, that with the best posterior mean."""
         return self.snapshot.incumbent.trial
 
     @cached_property
@@ -96,7 +107,7 @@ class RunView:
             raise ValueError(NO_VALUE)
         kept = self.snapshot.cache.of(_LastSurrogate)
         if kept.fitted is None or kept.fitted[0] is not self.observations:
-            kept.fitted = self.observations, PlotSurrogate.of(self.observations, self.space)
+            kept.fitted = self.observations, PlotSurrogate.of(self.observations, self.space, self.direction)
         return kept.fitted[1]
 
     @cached_property
@@ -112,7 +123,8 @@ class RunView:
         with computing():
             model, scale = self.observations.noisy_gp, self.observations.standardize
             ids = self.observations.ids[model.rows].tolist()
-            return {i: scale.inverse(float(mean)) for i, mean in zip(ids, model.means, strict=True)}
+            means = [self.direction.from_loss(scale.inverse(float(mean))) for mean in model.means]
+            return dict(zip(ids, means, strict=True))
 
     def named(self, trial: Trial) -> dict[str, Any]:
         """The parameters of a trial by name, without those that are inactive."""
@@ -182,7 +194,8 @@ def _snapshot_of(run: Mapping[str, Any], space: Any) -> tuple[Snapshot, Result]:
                 raise SpaceError(f"trial {trial.id} at {trial.params!r} is another point in it")
     except (SpaceError, TypeError) as error:
         raise ValueError(f"expected the space of the run, got {own!r}: {error}") from None
-    whole = Snapshot(History.of(trials, own.dimension, result.get("noise")), Domain.of(own))
+    empty = History.empty(own.dimension, result.get("noise"), result.get("direction", Direction.MINIMIZE))
+    whole = Snapshot(empty.with_trials(trials), Domain.of(own))
     return whole.holding(result["fixed"]) if result.get("fixed") else whole, result
 
 

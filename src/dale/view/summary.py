@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dale.history.failures import describe_failures
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.history.result import Result
 from dale.space.point import Params
 from dale.space.space import Space
@@ -58,13 +58,15 @@ def _best(result: Result) -> str:
 def _minima(result: Result) -> str:
     if result.fun is None:
         return ""
+    view = view_of(result)
+    title = f"Local {view.direction.optima}"
     if not np.all(result.space.ordered):
-        return "Local minima\n  none: a model across unordered options or conditional parameters has no meaning"
+        return f"{title}\n  none: a model across unordered options or conditional parameters has no meaning"
     if not result.local_minima:
-        return "Local minima\n  none identified yet: no local model predicts its observations well enough"
-    rise = acceptable_rise(view_of(result).values)
+        return f"{title}\n  none identified yet: no local model predicts its observations well enough"
+    rise = acceptable_rise(view.values)
     limit = f"{rise:.2g} ({100 * RELATIVE_RISE:g} % of the observed range)"
-    lines = [f"Local minima, and how far each parameter can move before the value rises by {limit}"]
+    lines = [f"{title}, and how far each parameter can move before the value {view.direction.decline}s by {limit}"]
     for k, minimum in enumerate(result.local_minima, 1):
         lines += _minimum(k, minimum, rise, result.space)
     return "\n".join(lines)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -33,6 +33,7 @@ from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
 from dale._computing import computing
+from dale.history.direction import Direction
 from dale.history.history import Observations
 from dale.models.base import Prediction
 from dale.models.cholesky import CholeskyFactor
@@ -83,6 +84,7 @@ class PlotSurrogate:
         correlation: k.
         length_scales: l_g, (G,).
         noise: eta R, (n,): variances of the noise, divided by s2.
+        direction: Of the objective: predictions have its sign.
 
     Examples:
         >>> import dale
@@ -101,13 +103,14 @@ class PlotSurrogate:
     correlation: Correlation
     length_scales: Vector
     noise: Vector
+    direction: Direction = Direction.MINIMIZE
 
     @classmethod
-    def of(cls, observations: Observations, space: Space) -> PlotSurrogate:
+    def of(cls, observations: Observations, space: Space, direction: Direction) -> PlotSurrogate:
         """Fit to the values of a run without outliers: a single huge value would flatten everything else."""
         noise, some = observations.noise, observations.has_value
         shape = (noise.known if noise.known is not None else np.ones(np.sum(some))) if noise.modelled else None
-        return cls.fit(observations.X[some], observations.y[some], space, shape)
+        return replace(cls.fit(observations.X[some], observations.y[some], space, shape), direction=direction)
 
     @classmethod
     @computing()
@@ -175,7 +178,8 @@ class PlotSurrogate:
 
     def _in_units(self, z: Vector) -> Vector:
         """Standardised deviations from c, (m,), in units of the objective."""
-        return np.asarray(self.standardize.inverse(0.0) + self.scale * (z + self._moments[0]))
+        losses = np.asarray(self.standardize.inverse(0.0) + self.scale * (z + self._moments[0]))
+        return self.direction.from_loss(losses)
 
     @computing()
     def predict(self, points: Matrix) -> Prediction:

@@ -1,6 +1,7 @@
 """How far each parameter can move from a local minimum before the objective degrades.
 
-Near a minimum with Hessian H the objective rises by dx' H dx / 2. For an acceptable rise, parameter i may move by
+Near a minimum with Hessian H the objective rises by dx' H dx / 2. Near a maximum, H is minus the Hessian, and a rise is
+a drop. For an acceptable rise, parameter i may move by
 
     individual:     sqrt(2 rise / H_ii),         all other parameters fixed;
     joint:          sqrt(2 rise (H^-1)_ii),      all other parameters re-optimised.
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.minima import LocalMinimum, with_unit_diagonal
+from dale.history.local_minimum import LocalMinimum, with_unit_diagonal
 from dale.space.parameter import Parameter
 from dale.space.space import Space
 
@@ -54,18 +55,18 @@ def acceptable_rise(values: Vector) -> float:
 
 def parameter_tolerances(minimum: LocalMinimum, rise: float) -> Tolerances:
     """The tolerances of each parameter at a local minimum, for a rise of the objective by ``rise``."""
-    free, d, normalised = with_unit_diagonal(minimum.hessian)
+    free, d, normalised = with_unit_diagonal(minimum.curvature)
     individual, joint = np.sqrt(2 * rise) / d, np.full(len(d), np.nan)
     joint[free] = individual[free] * np.sqrt(np.diag(np.linalg.inv(normalised)))
     return Tolerances(rise, individual, joint)
 
 
 def cube_hessian(minimum: LocalMinimum, space: Space) -> Matrix:
-    """The Hessian in the unit cube, one row for each parameter in the user's order; NaN where it has no derivative."""
+    """The curvature in the unit cube, one row for each parameter in the user's order; NaN without a derivative."""
     values = _by_name(minimum, space)
     derivatives = [space.parameters[name].derivative(values[name]) for name in space.names]
     du_dx = np.array([d[0] if len(d) == 1 else np.nan for d in derivatives])
-    return minimum.hessian / np.outer(du_dx, du_dx)
+    return minimum.curvature / np.outer(du_dx, du_dx)
 
 
 def ellipse(minimum: LocalMinimum, space: Space, rise: float, names: Sequence[str]) -> Matrix:

@@ -15,6 +15,7 @@ import numpy as np
 from dale import methods
 from dale._computing import computing
 from dale.history.correction import Correction
+from dale.history.direction import Direction
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
@@ -72,8 +73,8 @@ class Why:
         std: Standard deviation of the prediction, noise included.
         error: Actual minus predicted value, in standard deviations.
         best_before: The best feasible value before the trial; infinite if there was none.
-        predicted_reduction: Of a local step, below the value of its center.
-        actual_reduction: The reduction that came.
+        predicted_reduction: Predicted improvement of a local step on the value of its center.
+        actual_reduction: The improvement that came.
         alpha_ratio: By which the length-scale was reduced or not; None if it was not computed.
         length_scale: Of the global model.
         cooled: Whether the length-scale was reduced for this proposal.
@@ -81,6 +82,7 @@ class Why:
         alternatives_note: Why there are none.
         record: How often predictions of this source were kept in the run.
         corrections: What was changed after the outcome was reported.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -110,6 +112,7 @@ class Why:
     alternatives_note: str
     record: Record
     corrections: tuple[Correction, ...] = ()
+    direction: Direction = Direction.MINIMIZE
 
     def __str__(self) -> str:
         return "\n".join(_text(self))
@@ -159,6 +162,7 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
         alternatives_note=note,
         record=record_of(view, reason.source),
         corrections=found.corrections,
+        direction=view.direction,
     )
 
 
@@ -173,7 +177,7 @@ def _actual_reduction(view: RunView, trial: Trial) -> float | None:
 def _best_before(view: RunView, trial: Trial) -> float:
     holds = view.snapshot.domain.contains
     before = (t for t in view.trials[: trial.id] if t.feasible and holds(t.unit_x[None, :])[0])
-    return min((t.value for t in before if t.value is not None), default=math.inf)
+    return view.direction.from_loss(min((t.loss for t in before), default=math.inf))
 
 
 def _stored_method(view: RunView) -> Method | None:
@@ -196,9 +200,10 @@ def _alternatives(view: RunView, trial: Trial, method: Method | None) -> tuple[t
     if method is None or not hasattr(method, "alternatives"):
         return (), "not known for this method"
     snapshot = _snapshot_at(view, trial)
-    proposals: tuple[Proposal, ...] = method.alternatives(
+    found: tuple[Proposal, ...] = method.alternatives(
         snapshot, RandomStreams(view.result.seed, snapshot.history.n_asked)
     )
+    proposals = [Proposal(point, reason.in_direction(view.direction)) for point, reason in found]
     chosen = [_is_same(p.reason, reason) for p in proposals]
     if not any(chosen):
         return (), "not known: the state at which the trial was proposed cannot be restored"
@@ -220,7 +225,8 @@ def _alternatives(view: RunView, trial: Trial, method: Method | None) -> tuple[t
 def _snapshot_at(view: RunView, trial: Trial) -> Snapshot:
     """The state at which a trial was proposed. Without a store: as if all trials before it were finished by then."""
     history = view.snapshot.history
-    empty = History.empty(history.dimension, None if math.isnan(history.default_noise) else history.default_noise)
+    noise = None if math.isnan(history.default_noise) else history.default_noise
+    empty = History.empty(history.dimension, noise, history.direction)
     if view.run is None:
         history = empty.with_trials(view.trials[: trial.id])
     else:
@@ -249,15 +255,15 @@ def _text(why: Why) -> list[str]:
         rows.append(("predicted", f"{why.predicted:.6g} ± {why.std or 0.0:.2g}"))
     if why.error is not None:
         side = "above" if why.error > 0 else "below"
-        kept = "kept" if why.error <= KEPT else "not kept"
+        kept = "kept" if why.direction.loss(why.error) <= KEPT else "not kept"
         rows.append(("came", f"{value}, {abs(why.error):.2g} standard deviations {side} the prediction: {kept}"))
     if why.value is not None and math.isfinite(why.best_before):
-        better = why.feasible and why.value < why.best_before
-        change = f"improved by {why.best_before - why.value:.3g}" if better else "no improvement"
+        gain = why.direction.loss(why.best_before) - why.direction.loss(why.value)
+        change = f"improved by {gain:.3g}" if why.feasible and gain > 0 else "no improvement"
         rows.append(("best before", f"{why.best_before:.6g}: {change}"))
     if why.predicted_reduction is not None and why.actual_reduction is not None:
         came = f"{why.actual_reduction:.3g}" if math.isfinite(why.actual_reduction) else "none: infeasible or failed"
-        rows.append(("step", f"predicted reduction {why.predicted_reduction:.3g}, actual {came}"))
+        rows.append(("step", f"predicted {why.direction.gain} {why.predicted_reduction:.3g}, actual {came}"))
     if why.length_scale is not None:
         ratio = "" if why.alpha_ratio is None else f", alpha ratio {why.alpha_ratio:.3g}"
         rows.append(("length-scale", f"{why.length_scale:.3g}, {'reduced' if why.cooled else 'kept'}{ratio}"))
@@ -286,7 +292,7 @@ def _record(why: Why) -> list[str]:
         return []
     label = SOURCE_STYLES[why.source].label
     text = f"of {r.n} predictions of the {label} in this run, {r.n_kept} were kept (value at most {KEPT:g} standard "
-    text += f"deviations above), {r.n_improved} improved on the best value"
+    text += f"deviations {why.direction.worse_side}), {r.n_improved} improved on the best value"
     if math.isfinite(r.median_ratio):
-        text += f"; median of actual over predicted reduction {r.median_ratio:.2g}"
+        text += f"; median of actual over predicted {why.direction.gain} {r.median_ratio:.2g}"
     return [f"  {'record':<13} {text}"]

@@ -19,6 +19,7 @@ import numpy as np
 from dale import methods
 from dale._computing import computing
 from dale.errors import SpaceExhausted
+from dale.history.direction import Direction
 from dale.history.evaluation import check_default_noise
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams, check_seed, generator
@@ -128,10 +129,10 @@ class DaleSampler(BaseSampler):
         space = as_dale_space(study.get_trials(deepcopy=False), search_space)
         if space is None:
             return None
-        maximize = study.direction is StudyDirection.MAXIMIZE
-        key = maximize, repr(space)
+        direction = Direction.MAXIMIZE if study.direction is StudyDirection.MAXIMIZE else Direction.MINIMIZE
+        key = direction, repr(space)
         if self._kept is None or self._kept[0] != key:
-            self._kept = key, StudyHistory(space, search_space, self._noise, maximize=maximize)
+            self._kept = key, StudyHistory(space, search_space, self._noise, direction)
         return self._kept[1]
 
     def _propose(self, history: StudyHistory, study: Study, trial: FrozenTrial) -> dict[str, Any]:
@@ -160,6 +161,7 @@ class DaleSampler(BaseSampler):
         try:
             domain.check_not_exhausted(taken)
             point, reason = check_proposal(self._method.propose(snapshot, rng), domain.dimension, self._method)
+            reason = reason.in_direction(snapshot.history.direction)
             if reason.source is Source.REPLICATE and (known := snapshot.history.best_at(point)):
                 return Admitted(known.unit_x, known.params, replaced=False), reason
             admitted = domain.admit(point, taken, rng.fresh)

@@ -29,6 +29,7 @@ from optuna.trial import TrialState as State
 
 from dale._arrays import Vector
 from dale.errors import SpaceError
+from dale.history.direction import Direction
 from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Cache, Snapshot
@@ -59,16 +60,16 @@ class StudyHistory:
         space: The space.
         distributions: Those of its parameters.
         noise: Standard deviation of the noise in the values; None if unknown.
-        maximize: Whether larger values are better.
+        direction: Whether the study minimises or maximises.
     """
 
     def __init__(
-        self, space: Space, distributions: Mapping[str, BaseDistribution], noise: float | None, *, maximize: bool
+        self, space: Space, distributions: Mapping[str, BaseDistribution], noise: float | None, direction: Direction
     ) -> None:
         self.space = space
         self._distributions = distributions
         self._noise = noise
-        self._sign = -1.0 if maximize else 1.0
+        self.direction = direction
         self._domain = Domain.of(space)
         self._cache = Cache()
         self._fingerprint = fingerprint(space)
@@ -76,7 +77,7 @@ class StudyHistory:
         self._clear()
 
     def _clear(self) -> None:
-        self._history = History.empty(self.space.dimension, self._noise)
+        self._history = History.empty(self.space.dimension, self._noise, self.direction)
         self._kept: dict[int, tuple[Any, Trial]] = {}  # by number, with what it was made of
         self.numbers: list[int] = []  # of the trials in the history
 
@@ -90,7 +91,8 @@ class StudyHistory:
             self._clear()
         self.numbers = numbers
         ids = {number: i for i, number in enumerate(numbers)}
-        best = min((self._sign * t.values[0] for t, _ in used if t.state is State.COMPLETE), default=-math.inf)
+        losses = (self.direction.loss(t.values[0]) for t, _ in used if t.state is State.COMPLETE)
+        best = min(losses, default=-math.inf)
         changed = [new for t, point in used if (new := self._changed(t, point, ids, names, best)) is not None]
         self._history = self._history.with_trials(changed)
         return Snapshot(self._history, self._domain, self._cache)
@@ -130,7 +132,7 @@ class StudyHistory:
         if trial.number in self._kept and self._kept[trial.number][0] == made_of:
             return None
         x, reason = self.space.as_array(point.params), self._reason(trial, ids)
-        made = Trial(ids[trial.number], point.params, x, point.unit_x, reason, **outcome)
+        made = Trial(ids[trial.number], point.params, x, point.unit_x, reason, direction=self.direction, **outcome)
         self._kept[trial.number] = made_of, made
         return made
 
@@ -146,10 +148,10 @@ class StudyHistory:
 
     def _value(self, trial: FrozenTrial, best: float) -> float | None:
         if trial.state is State.COMPLETE:
-            return self._sign * float(trial.values[0])
+            return float(trial.values[0])
         if trial.state is State.PRUNED and trial.last_step is not None:
-            reported = self._sign * float(trial.intermediate_values[trial.last_step])
-            return reported if reported > best else None
+            reported = float(trial.intermediate_values[trial.last_step])
+            return reported if self.direction.loss(reported) > best else None
         return None
 
     def _reason(self, trial: FrozenTrial, ids: Mapping[int, int]) -> Reason:

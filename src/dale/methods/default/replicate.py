@@ -39,7 +39,7 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) ->
 def _is_tied(replicate: Trial, observations: Observations) -> bool:
     """Whether a replicate has the value that other points have too, so that it may have it by chance."""
     elsewhere = np.any(replicate.unit_x != observations.X, axis=1)
-    return replicate.value is not None and bool(np.any(observations.y[elsewhere] == replicate.value))
+    return replicate.value is not None and bool(np.any(observations.y[elsewhere] == replicate.loss))
 
 
 def without_replicate(observations: Observations, history: History) -> Observations:

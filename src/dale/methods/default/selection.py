@@ -79,7 +79,7 @@ def n_fruitless(history: History) -> int:
         has_stepped = has_stepped or trial.reason.source is Source.LOCAL
         if trial.state in (TrialState.PENDING, TrialState.DISCARDED) or trial.retry:
             continue
-        value = trial.value if trial.value is not None and trial.feasible else math.inf
+        value = trial.loss if trial.feasible else math.inf
         if has_stepped and trial.reason.source is Source.GLOBAL and min(best, value) < math.inf:
             n = 0 if value < best else n + 1
         best = min(best, value)

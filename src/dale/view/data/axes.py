@@ -99,11 +99,11 @@ def base_of(view: RunView, names: Sequence[str]) -> Trial:
         raise ValueError("expected a feasible trial to slice through, got none; evaluate more points")
     if view.best in view.inliers and all(name in view.named(view.best) for name in names):
         return view.best
-    means = view.posterior_means
     candidates = [t for t in view.inliers if t.feasible and all(name in view.named(t) for name in names)]
     if not candidates:
         return view.best
-    return min(candidates, key=lambda t: (means.get(t.id, t.value), t.id))
+    means = {i: view.direction.loss(mean) for i, mean in view.posterior_means.items()}
+    return min(candidates, key=lambda t: (means.get(t.id, t.loss), t.id))
 
 
 def _label(option: Any) -> str:

@@ -12,6 +12,7 @@ from dale._arrays import Matrix, Vector
 from dale._computing import computing
 from dale.acquisition.feasibility import Feasibility
 from dale.history.closed_regions import closed_regions
+from dale.history.direction import Direction
 from dale.history.reason import Source
 from dale.models.constraint_gp import fit_constraints
 from dale.models.ellipsoid import Ellipsoid
@@ -108,7 +109,7 @@ class Region:
         outline: A closed curve (m, 2) in the user's units; NaN outside the bounds.
         center: Id of the trial at its center.
         closed: Whether the region is closed; else it is that of the last local step.
-        converged: Whether its model predicted no further reduction when it was closed.
+        converged: Whether its model predicted no further improvement when it was closed.
     """
 
     outline: Matrix
@@ -136,11 +137,12 @@ class ContourData:
         source: Origin of each point.
         best: The best point, (2,).
         value_range: Lowest and highest value, outliers excluded.
-        minima: The local minima, (k, 2), best first.
+        minima: The local minima, (k, 2), best first; the local maxima if the objective is maximised.
         in_plane: Which of them are in the section, (k,): all other parameters have nearly the same values.
-        ellipses: Contour around each local minimum at ``rise`` above it, all other parameters fixed, (m, 2).
+        ellipses: Contour around each of them that is worse by ``rise``, all other parameters fixed, (m, 2).
         rise: 1 % of the width of ``value_range``.
         regions: The trust regions: closed ones, and that of the last local step.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -169,6 +171,7 @@ class ContourData:
     ellipses: tuple[Matrix, ...]
     rise: float
     regions: tuple[Region, ...]
+    direction: Direction
 
 
 def contour_data(
@@ -213,6 +216,7 @@ def contour_data(
         ellipses=tuple(ellipse(m, view.space, rise, names) for m in minima),
         rise=rise,
         regions=_regions(view, names),
+        direction=view.direction,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale._computing import computing
+from dale.history.direction import Direction
 from dale.history.reason import Source
 from dale.view.data.axes import Axis, axis_of, base_of, codes_of, is_active, positions
 from dale.view.run_view import RunView, view_of
@@ -64,6 +65,7 @@ class CornerData:
         source: Origin of each point.
         best: The best point; NaN where a parameter is inactive.
         left_out: Parameters that matter less and are left out, because there are too many.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -83,6 +85,7 @@ class CornerData:
     source: tuple[Source, ...]
     best: Vector
     left_out: tuple[str, ...]
+    direction: Direction
 
 
 @computing()
@@ -113,6 +116,7 @@ def corner_data(run: Any, space: Any = None, *, params: Sequence[str] | None = N
         source=tuple(t.reason.source for t in finished),
         best=best,
         left_out=tuple(name for name in varied if name not in names),
+        direction=view.direction,
     )
 
 
@@ -171,6 +175,7 @@ class ParallelData:
         feasible: Which trials are feasible, (n,).
         outlier: Which values are outliers, (n,).
         best: Id of the best trial; None if there is none.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -187,6 +192,7 @@ class ParallelData:
     feasible: np.ndarray
     outlier: np.ndarray
     best: int | None
+    direction: Direction
 
 
 def parallel_data(run: Any, space: Any = None, *, params: Sequence[str] | None = None) -> ParallelData:
@@ -204,6 +210,7 @@ def parallel_data(run: Any, space: Any = None, *, params: Sequence[str] | None =
         feasible=np.array([t.feasible for t in view.finished], dtype=bool),
         outlier=np.array([t.value is not None and t.id not in kept for t in view.finished], dtype=bool),
         best=None if view.best is None else view.best.id,
+        direction=view.direction,
     )
 
 

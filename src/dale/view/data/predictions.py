@@ -16,7 +16,7 @@ from dale.view.run_view import RunView, view_of
 
 COVERAGE = (0.5, 0.8, 0.95)  # of the central intervals
 QUANTILES = (0.674490, 1.281552, 1.959964)  # half their widths, in standard deviations
-KEPT = 2.0  # standard deviations above the prediction up to which a value keeps it
+KEPT = 2.0  # standard deviations by which a value may be worse than the prediction and still keeps it
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Prediction:
     trial: Trial
     mean: float
     std: float
-    best: float  # the best feasible value before; infinite if there was none
+    best_loss: float  # of the best feasible value before; infinite if there was none
 
     @property
     def error(self) -> float:
@@ -35,6 +35,16 @@ class Prediction:
         if self.std > 0:
             return difference / self.std
         return 0.0 if difference == 0 else math.copysign(math.inf, difference)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is not much worse than predicted."""
+        return self.trial.direction.loss(self.error) <= KEPT
+
+    @property
+    def improved(self) -> bool:
+        """Whether the value is better than all feasible ones before."""
+        return self.trial.feasible and self.trial.loss < self.best_loss
 
 
 def predictions(view: RunView) -> list[Prediction]:
@@ -49,8 +59,8 @@ def predictions(view: RunView) -> list[Prediction]:
             rounding = 4 * float(np.spacing(max(abs(trial.value), abs(reason.mean))))
             std = math.sqrt((reason.std or 0.0) ** 2 + noise**2 + rounding**2)
             found.append(Prediction(trial, reason.mean, std, best))
-        if trial.feasible and trial.value is not None:
-            best = min(best, trial.value)
+        if trial.feasible:
+            best = min(best, trial.loss)
     return found
 
 
@@ -119,8 +129,8 @@ class Record:
 
     Attributes:
         n: Number of predictions.
-        n_kept: Values at most two standard deviations above the prediction.
-        n_improved: Values below the best one before them.
+        n_kept: Values at most two standard deviations worse than the prediction.
+        n_improved: Values better than the best one before them.
         median_ratio: Median of actual over predicted reduction of local steps; NaN for other proposals.
     """
 
@@ -136,8 +146,8 @@ def record_of(view: RunView, source: Source) -> Record:
     ratios = [r for p in found if (r := reduction_ratio(view, p.trial)) is not None]
     return Record(
         n=len(found),
-        n_kept=sum(p.error <= KEPT for p in found),
-        n_improved=sum(p.trial.feasible and p.trial.value is not None and p.trial.value < p.best for p in found),
+        n_kept=sum(p.kept for p in found),
+        n_improved=sum(p.improved for p in found),
         median_ratio=float(np.median(ratios)) if ratios else math.nan,
     )
 

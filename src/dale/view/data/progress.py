@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Vector
+from dale.history.direction import Direction
 from dale.history.reason import Source
 from dale.history.trial import TrialState
 from dale.methods.length_scale.floor import MIN_CORRELATION, length_scale_floor
@@ -26,7 +27,7 @@ class ConvergenceData:
         trial: Id of the trial.
         value: Value of the objective; NaN for a failed trial.
         mean: Under noise, the posterior mean of the objective there, given all trials; NaN where there is no noise.
-        best: Lowest feasible value so far, or lowest posterior mean under noise; NaN before the first.
+        best: Best feasible value so far, or best posterior mean under noise; NaN before the first.
         feasible: Whether the trial satisfies all constraints.
         failed: Whether the evaluation failed.
         outlier: Whether the value is an outlier, which the models ignore.
@@ -34,6 +35,7 @@ class ConvergenceData:
         length_scale: Length-scale of the global model; NaN if the proposal had none.
         cooled: Whether the length-scale was reduced for this proposal.
         noise: Standard deviation of the noise in the values; 0 where there is none.
+        direction: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -54,6 +56,7 @@ class ConvergenceData:
     length_scale: Vector
     cooled: np.ndarray
     noise: float
+    direction: Direction
 
 
 def convergence_data(run: Any, space: Any = None) -> ConvergenceData:
@@ -65,12 +68,12 @@ def convergence_data(run: Any, space: Any = None) -> ConvergenceData:
     feasible = np.array([t.feasible for t in finished], dtype=bool)
     kept = {t.id for t in view.inliers}
     outlier = np.array([t.value is not None and t.id not in kept for t in finished], dtype=bool)
-    known = mean if view.is_noisy else value
+    known = view.direction.loss(mean if view.is_noisy else value)
     return ConvergenceData(
         trial=np.array([t.id for t in finished], dtype=int),
         value=value,
         mean=mean,
-        best=np.fmin.accumulate(np.where(feasible, known, np.nan)),  # fmin ignores NaN
+        best=view.direction.from_loss(np.fmin.accumulate(np.where(feasible, known, np.nan))),  # fmin ignores NaN
         feasible=feasible,
         failed=np.array([t.state is TrialState.FAILED for t in finished], dtype=bool),
         outlier=outlier,
@@ -78,6 +81,7 @@ def convergence_data(run: Any, space: Any = None) -> ConvergenceData:
         length_scale=_numbers(r.length_scale for r in reasons),
         cooled=np.array([r.cooled for r in reasons], dtype=bool),
         noise=view.observations.noise.level,
+        direction=view.direction,
     )
 
 

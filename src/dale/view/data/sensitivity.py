@@ -1,6 +1,7 @@
 """Which parameters matter, over the whole space and near the best point, and in which combinations.
 
-Near a minimum with Hessian H, in the unit cube, the objective rises by u' H u / 2. The eigenvectors of H with large
+Near a minimum with Hessian H, in the unit cube, the objective rises by u' H u / 2; near a maximum, H is minus the
+Hessian, and a rise is a drop. The eigenvectors of H with large
 eigenvalues are stiff directions, in which a small move costs much; those with small eigenvalues are sloppy. Two
 parameters i and j compensate for each other if their correlation (H^-1)_ij / sqrt((H^-1)_ii (H^-1)_jj) is close to 1
 or -1.
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.direction import Direction
 from dale.view.run_view import RunView, view_of
 from dale.view.tolerances import acceptable_rise, cube_hessian
 
@@ -27,7 +29,8 @@ class LocalShape:
 
     Attributes:
         names: Numeric parameters with a derivative.
-        hessian: Their second derivatives, in units of the objective per side of the cube, squared.
+        hessian: Their second derivatives, in units of the objective per side of the cube, squared; their negatives if
+            the objective is maximised.
         point: The point: values of these parameters in the user's units.
         model: ``"local model"`` of a local minimum, or ``"surrogate"`` where no local minimum was identified.
     """
@@ -74,7 +77,7 @@ def _of_surrogate(view: RunView) -> LocalShape | None:
         for j in range(k)
         for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))
     ]
-    f = view.surrogate.mean(np.array(corners)).reshape(k, k, 4)
+    f = view.direction.loss(view.surrogate.mean(np.array(corners))).reshape(k, k, 4)
     H = (f[:, :, 0] - f[:, :, 1] - f[:, :, 2] + f[:, :, 3]) / (4 * STEP**2)
     return LocalShape(names, (H + H.T) / 2, np.array([float(values[n]) for n in names]), SURROGATE)
 
@@ -142,12 +145,13 @@ class DirectionsData:
         point: Their values at the minimum, in the user's units, (k,).
         eigenvalues: Second derivative of the objective along each direction, in the unit cube, (k,).
         vectors: Directions as rows, (k, k): components along the parameters, in fractions of their ranges.
-        tolerance: How far one can move along each direction before the objective has risen by ``rise``, in sides of the
-            unit cube, (k,); infinite where the objective does not rise.
+        tolerance: How far one can move along each direction before the objective is worse by ``rise``, in sides of the
+            unit cube, (k,); infinite where it does not become worse.
         correlations: Correlations of the parameters, (k, k): close to 1 or -1 where one compensates for the other; NaN
             where the point is no minimum of the model.
         rise: 1 % of the range of the values.
         model: What the Hessian comes from: ``"local model"`` or ``"surrogate"``.
+        sense: Whether the objective is minimised or maximised.
 
     Examples:
         >>> import dale
@@ -166,6 +170,7 @@ class DirectionsData:
     correlations: Matrix
     rise: float
     model: str
+    sense: Direction
 
 
 def directions_data(run: Any, space: Any = None, *, minimum: int = 0) -> DirectionsData:
@@ -179,7 +184,8 @@ def directions_data(run: Any, space: Any = None, *, minimum: int = 0) -> Directi
     view = view_of(run, space)
     n = max(len(view.result.local_minima), 1)
     if not 0 <= minimum < n:
-        raise ValueError(f"minimum: expected the number of one of {n} local minima, from 0, got {minimum!r}")
+        optima = view.direction.optima
+        raise ValueError(f"minimum: expected the number of one of {n} local {optima}, from 0, got {minimum!r}")
     shape = local_shape(view, minimum)
     if shape is None:
         raise ValueError("expected a feasible trial and a numeric parameter that is active there, got none")
@@ -200,6 +206,7 @@ def directions_data(run: Any, space: Any = None, *, minimum: int = 0) -> Directi
         correlations=_correlations(shape.hessian) if np.all(rises) else np.full(shape.hessian.shape, np.nan),
         rise=rise,
         model=shape.model,
+        sense=view.direction,
     )
 
 

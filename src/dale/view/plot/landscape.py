@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.direction import Direction
 from dale.view.data.axes import Axis, cube_points
 from dale.view.data.landscape import ContourData, SliceData, contour_data, slice_data
 from dale.view.plot.marks import (
@@ -19,7 +20,7 @@ from dale.view.plot.marks import (
     jittered,
     label_x,
     label_y,
-    levels_between,
+    levels_of,
     plain,
 )
 from dale.view.run_view import RunView, view_of
@@ -56,9 +57,10 @@ def contour(
     """Plot contours of a surrogate over two parameters, with all trials, local minima and regions.
 
     The surrogate is a Gaussian process fitted to all values except outliers; all other parameters are at the best
-    point. The ring around a local minimum marks where its model has risen by 1 % of the range of the values, all other
-    parameters fixed; it is dashed if the minimum is not in this section. Trust regions are projected onto the section.
-    Where the outcome constraints are probably violated or the input constraints are, the plot is hatched.
+    point. The ring around a local minimum marks where its model has risen by 1 % of the range of the values (around a
+    local maximum: dropped), all other parameters fixed; it is dashed if the minimum is not in this section. Trust
+    regions are projected onto the section. Where the outcome constraints are probably violated or the input constraints
+    are, the plot is hatched.
 
     Args:
         run: A result, an optimizer, a stored run or the path of a store.
@@ -84,8 +86,9 @@ def contour(
     panels = [("Surrogate", data.mean)]
     if fun is not None:
         panels.insert(0, ("Objective", _true_values(fun, view, data)))
-    highest = float(np.max(data.mean, initial=data.value_range[1], where=np.isfinite(data.mean)))
-    levels = levels_between(data.value_range[0], highest)
+    best, worst = np.sort(data.direction.loss(np.array(data.value_range))).tolist()
+    worst = float(np.max(data.direction.loss(data.mean), initial=worst, where=np.isfinite(data.mean)))
+    levels = levels_of(data.direction.from_loss(np.array([best, worst])), data.direction)
     figure = new_figure(2.0 + 4.6 * len(panels), 5.3, theme)
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for ax, (name, values) in zip(axes, panels, strict=True):
@@ -95,7 +98,7 @@ def contour(
     label_y(axes[0], data.y)
     _draw_forbidden(axes[-1], data, theme)
     _draw_trials(axes[-1], data, theme)
-    _draw_minima(axes[-1], data, theme)
+    _draw_optima(axes[-1], data, theme)
     axes[-1].plot(*data.best, "*", label="best", zorder=5, **best_marker(theme))
     colour_bar(figure, filled, list(axes), objective, theme, ticks=levels[::2], format="%.6g")
     legend_below(figure, [axes[-1]], columns=6 if fun is not None else 3, theme=theme)
@@ -135,7 +138,7 @@ def _draw_trials(ax: Axes, data: ContourData, theme: Theme) -> None:
         ax.plot(*points[failed].T, "x", color=theme.alert, label="failed", clip_on=False, zorder=3)
 
 
-def _draw_minima(ax: Axes, data: ContourData, theme: Theme) -> None:
+def _draw_optima(ax: Axes, data: ContourData, theme: Theme) -> None:
     from matplotlib.patheffects import withStroke
 
     names = {True: "closed region", False: "trust region of the last step"}
@@ -148,7 +151,8 @@ def _draw_minima(ax: Axes, data: ContourData, theme: Theme) -> None:
         drawn.add(name)
     for k, (curve, in_plane) in enumerate(zip(data.ellipses, data.in_plane, strict=True)):
         look = {"color": theme.alert, "linewidth": 1.4, "linestyle": "-" if in_plane else "--"}
-        ax.plot(*curve.T, label="local minimum (ring: + 1 %)" if k == 0 else None, **look)
+        ring = "+ 1 %" if data.direction is Direction.MINIMIZE else "− 1 %"
+        ax.plot(*curve.T, label=f"local {data.direction.optimum} (ring: {ring})" if k == 0 else None, **look)
     if len(data.minima):
         ax.plot(*data.minima.T, "+", color=theme.alert, markersize=9, markeredgewidth=1.6, zorder=4)
 

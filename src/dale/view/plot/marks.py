@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.history.direction import Direction
 from dale.view.data.axes import Axis
 from dale.view.style import LABEL, SMALL, TITLE, Theme
 
@@ -93,8 +94,14 @@ def draw_field(ax: Axes, x: Axis, y: Axis, values: Matrix, levels: Vector, theme
     return filled
 
 
+def levels_of(values: Vector, direction: Direction, n: int = N_LEVELS) -> Vector:
+    """Contour levels for values, ascending, denser towards the best one, where most trials are."""
+    losses = direction.loss(values)
+    return np.sort(direction.from_loss(levels_between(float(np.min(losses)), float(np.max(losses)), n)))
+
+
 def levels_between(lowest: float, highest: float, n: int = N_LEVELS) -> Vector:
-    """Contour levels, denser towards the minimum, where most trials are."""
+    """Contour levels, denser towards the lowest value."""
     above = (highest - lowest or 1.0) * np.geomspace(LOWEST_LEVEL, 1, n)
     digits = 1 - np.floor(np.log10(above)).astype(int)  # two significant digits above the minimum
     rounded = np.array([round(lowest + step, int(k)) for step, k in zip(above, digits, strict=True)])

@@ -19,7 +19,7 @@ from dale.view.plot.marks import (
     jittered,
     label_x,
     label_y,
-    levels_between,
+    levels_of,
     plain,
 )
 from dale.view.style import LABEL, SMALL, Theme, legend_below, new_figure, style_axes, theme_of
@@ -68,7 +68,7 @@ def corner(
         label_x(axes[i, i], one.axis)
     means = np.concatenate([p.mean.ravel() for p in data.pairs] or [one.mean for one in data.single])
     means = means[np.isfinite(means)]
-    levels = levels_between(float(np.min(means)), float(np.max(means)), 11)
+    levels = levels_of(means, data.direction, 11)
     filled = None
     for (i, j), pair in zip(combinations(range(k), 2), data.pairs, strict=True):
         filled = draw_field(axes[j, i], pair.x, pair.y, pair.mean, levels, theme)
@@ -190,10 +190,10 @@ def parallel(
     ax.set_xlim(-0.35, len(data.axes) - 0.65 + 0.3)
     ax.set_ylim(-0.08, 1.08)
     if np.any(shown):
-        values = np.sort(data.value[shown])
-        ticks = np.linspace(0, 1, 5)
+        losses, ticks = data.direction.loss(data.value[shown]), np.linspace(0, 1, 5)
+        values = data.direction.from_loss(np.quantile(losses, ticks))
         bar = figure.colorbar(_mappable(theme), ax=ax, pad=0.02, aspect=30)
-        bar.set_ticks(ticks.tolist(), labels=[f"{v:.3g}" for v in np.quantile(values, ticks)])
+        bar.set_ticks(ticks.tolist(), labels=[f"{v:.3g}" for v in values])
         bar.set_label(f"{plain(objective)} (by rank)", fontsize=LABEL)
         bar.outline.set_edgecolor(theme.faint)
         bar.ax.tick_params(labelsize=SMALL, color=theme.faint, labelcolor=theme.ink)
@@ -210,7 +210,7 @@ def _mappable(theme: Theme) -> Any:
 
 def _draw_lines(ax: Axes, data: ParallelData, shown: np.ndarray, theme: Theme) -> None:
     x, colours = np.arange(len(data.axes)), _mappable(theme)
-    worst_first = np.flatnonzero(shown)[np.argsort(-data.value[shown], kind="stable")]
+    worst_first = np.flatnonzero(shown)[np.argsort(-data.direction.loss(data.value[shown]), kind="stable")]
     n = max(len(worst_first) - 1, 1)
     labelled: set[str] = set()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dale._arrays import Vector
+from dale.history.direction import Direction
 from dale.history.trial import TrialState
 from dale.view.data.progress import (
     ConvergenceData,
@@ -36,12 +37,13 @@ def convergence(
 ) -> Figure:
     """Plot the value of every trial and the best value so far; below, the length-scale of the global model.
 
-    Failed trials and outliers are marked at the top edge, infeasible ones by hollow markers. Where values are noisy,
-    the line is the lowest posterior mean so far and not the lowest value, which is luck.
+    Failed trials are marked at the top edge, outliers at the edge where values are worse, and infeasible ones by hollow
+    markers. Where values are noisy, the line is the best posterior mean so far and not the best value, which is luck.
 
     Args:
         run: A result, an optimizer, a stored run or the path of a store.
-        minimum: True minimum, if known. The regret (value − minimum) is then plotted on a logarithmic scale.
+        minimum: True minimum, if known; the true maximum of an objective that is maximised. The regret (value − minimum
+            or maximum − value) is then plotted on a logarithmic scale.
         space: Search space; needed only for a result that does not know it.
         title: Title of the figure.
         objective: Label of the objective, with its unit.
@@ -60,7 +62,7 @@ def convergence(
     figure = new_figure(7.2, 5.2, theme)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 1])
     _draw_values(top, data, minimum, theme)
-    top.set_ylabel(objective if minimum is None else f"{objective} − minimum", fontsize=LABEL)
+    top.set_ylabel(objective if minimum is None else _regret(objective, data.direction), fontsize=LABEL)
     _draw_length_scale(bottom, data, theme)
     top.set_title(title or "Convergence", fontsize=11, loc="left")
     _label_trials(bottom, data.trial)
@@ -69,16 +71,22 @@ def convergence(
     return finished(figure, theme)
 
 
+def _regret(objective: str, direction: Direction) -> str:
+    return f"{objective} − minimum" if direction is Direction.MINIMIZE else f"maximum − {objective}"
+
+
 def _draw_values(ax: Axes, data: ConvergenceData, minimum: float | None, theme: Theme) -> None:
     style_axes(ax, theme)
     value, mean, best = _above(data, minimum)
+    drawn_as = data.direction if minimum is None else Direction.MINIMIZE
     shown = np.isfinite(value) & ~data.outlier
     if np.any(shown):
-        best = np.where(best <= np.max(value[shown]), best, np.nan)  # an outlier must not set the scale of the axis
+        worst = np.max(drawn_as.loss(value[shown]))
+        best = np.where(drawn_as.loss(best) <= worst, best, np.nan)  # an outlier must not set the scale of the axis
         drawn = np.concatenate([value[shown], mean[np.isfinite(mean)]])
         if minimum is not None or spans_decades(drawn):
             use_log_scale(ax, drawn)
-    label = "best so far" if data.noise == 0 else "lowest posterior mean so far"
+    label = "best so far" if data.noise == 0 else f"{data.direction.best} posterior mean so far"
     ax.step(data.trial, best, where="post", color=theme.ink, linewidth=1.6, label=label, zorder=2)
     points = np.column_stack([data.trial, value])
     draw_by_source(ax, points, data.source, shown & data.feasible, theme)
@@ -87,21 +95,23 @@ def _draw_values(ax: Axes, data: ConvergenceData, minimum: float | None, theme: 
         ax.plot(*points[infeasible].T, "o", markersize=5, zorder=3, **hollow(theme.faint, "infeasible"))
     if np.any(np.isfinite(mean)):
         ax.plot(data.trial, mean, "_", color=theme.ink, markersize=7, label="posterior mean", zorder=4)
-    for marked, marker, label in ((data.failed, "x", "failed"), (data.outlier, r"$\uparrow$", "outlier")):
+    arrow, edge = (r"$\uparrow$", 0.98) if drawn_as is Direction.MINIMIZE else (r"$\downarrow$", 0.02)
+    for marked, marker, at, label in ((data.failed, "x", 0.98, "failed"), (data.outlier, arrow, edge, "outlier")):
         if np.any(marked):
-            at_top, transform = np.full(np.sum(marked), 0.98), ax.get_xaxis_transform()
+            places, transform = np.full(np.sum(marked), at), ax.get_xaxis_transform()
             ax.plot(
-                data.trial[marked], at_top, ls="", marker=marker, color=theme.alert, transform=transform, label=label
+                data.trial[marked], places, ls="", marker=marker, color=theme.alert, transform=transform, label=label
             )
 
 
 def _above(data: ConvergenceData, minimum: float | None) -> tuple[Vector, Vector, Vector]:
-    """Values, posterior means and best values; with a minimum, above it by at least their rounding error."""
+    """Values, posterior means and best values; with an optimum, how much worse they are, at least a rounding error."""
     if minimum is None:
         return data.value, data.mean, data.best
     largest = np.max(np.abs(data.value), initial=abs(minimum), where=np.isfinite(data.value) & ~data.outlier)
     resolution = max(np.finfo(float).eps * float(largest), np.finfo(float).tiny)
-    value, mean, best = (np.maximum(v - minimum, resolution) for v in (data.value, data.mean, data.best))
+    loss = data.direction.loss
+    value, mean, best = (np.maximum(loss(v) - loss(minimum), resolution) for v in (data.value, data.mean, data.best))
     return value, mean, best
 
 

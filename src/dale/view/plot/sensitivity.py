@@ -107,7 +107,7 @@ def directions(
     middle.set_title("components", fontsize=TITLE, loc="left")
     matrix_panel(right, data.correlations, names, names, theme, **signed)
     right.set_title("correlations", fontsize=TITLE, loc="left")
-    where = f"minimum {minimum + 1}" if data.model == LOCAL_MODEL else "the best point, by the surrogate"
+    where = f"{data.sense.optimum} {minimum + 1}" if data.model == LOCAL_MODEL else "the best point, by the surrogate"
     return finished(figure, theme, title or f"Stiff and sloppy directions at {where}")
 
 
@@ -119,7 +119,9 @@ def _draw_tolerances(ax: Axes, data: DirectionsData, rows: list[str], theme: The
     length = 100 * np.where(finite, data.tolerance, np.nan)
     ax.plot(length, range(len(rows)), "o", color=theme.colour_of_local, markersize=7)
     for i in np.flatnonzero(~finite).tolist():
-        ax.text(0.03, i, "does not rise", transform=ax.get_yaxis_transform(), va="center", fontsize=SMALL)
+        ax.text(
+            0.03, i, f"does not {data.sense.decline}", transform=ax.get_yaxis_transform(), va="center", fontsize=SMALL
+        )
     ax.set_xscale("log")
     if finite.any():
         ax.set_xlim(np.nanmin(length) / 2, np.nanmax(length) * 2)
@@ -129,4 +131,4 @@ def _draw_tolerances(ax: Axes, data: DirectionsData, rows: list[str], theme: The
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_title("stiff (top) to sloppy", fontsize=TITLE, loc="left")
-    ax.set_xlabel(f"% of the range for a rise of {data.rise:.2g}", fontsize=LABEL)
+    ax.set_xlabel(f"% of the range for a {data.sense.decline} of {data.rise:.2g}", fontsize=LABEL)

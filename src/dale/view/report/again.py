@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dale import methods
+from dale.history.direction import Direction
 from dale.space.point import short_repr
 from dale.view.report.words import declared
 from dale.view.run_view import RunView
@@ -34,6 +35,8 @@ def _command(view: RunView, problem: Mapping[str, Any], args: list[Any], n: int)
     name = _method_name(problem)
     if name not in (None, "default"):
         words += ["--method", str(name)]
+    if view.direction is Direction.MAXIMIZE:
+        words.append("--maximize")
     if problem.get("noise", "auto") != "auto":
         words += ["--noise", f"{problem['noise']}"]
     for option in PROGRAM_OPTIONS:
@@ -54,7 +57,8 @@ def _python(view: RunView, problem: Mapping[str, Any], n: int) -> str:
         options.append(f"constraints={constraints!r}")
     elif view.snapshot.domain.allowed_set is not None or constraints:
         options.append("constraints=...")
-    return f"import dale\n\nspace = {_space(view)}\nresult = dale.minimize(objective, space, {', '.join(options)})"
+    call = f"dale.{view.direction}(objective, space, {', '.join(options)})"
+    return f"import dale\n\nspace = {_space(view)}\nresult = {call}"
 
 
 def _space(view: RunView) -> str:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from dale._computing import computing
+from dale.history.direction import Direction
 from dale.history.trial import Trial, TrialState
 from dale.view.data.axes import position, positions
 from dale.view.data.export import to_json
@@ -38,6 +39,7 @@ def content_of(
         "live": live,
         "title": title,
         "objective": objective,
+        "maximize": view.direction is Direction.MAXIMIZE,
         "summary": summary_of(view, live=live, budget=budget, message=message),
         "facts": facts_of(view),
         "store": None if view.run is None else view.run.path.name,

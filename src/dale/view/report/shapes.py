@@ -14,7 +14,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.history.closed_regions import closed_regions
-from dale.history.minima import LocalMinimum
+from dale.history.local_minimum import LocalMinimum
 from dale.models.ellipsoid import Ellipsoid
 from dale.view.report.numbers import significant
 from dale.view.report.words import text_of

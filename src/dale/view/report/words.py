@@ -24,7 +24,7 @@ MAX_TEXT = 400  # characters of a value of the user's
 RECENT = 0.2  # fraction of the evaluations: an improvement among the last of them is recent
 MANY_FAILURES = 0.2  # fraction of the evaluations from which the first advice is to look at the errors
 N_COVERAGE = 10  # predictions from which their calibration is stated
-UNEXPLORED = "No method can rule out a lower value in parts of the space that have not been explored."
+UNEXPLORED = "No method can rule out a {} value in parts of the space that have not been explored."
 
 
 def summary_of(view: RunView, *, live: bool, budget: int | None, message: str | None) -> dict[str, Any]:
@@ -92,24 +92,26 @@ def _how_sure(view: RunView) -> list[str]:
     if len(data.trial) >= N_COVERAGE:
         n, kept = len(data.trial), 100 * data.coverage[-1]
         lines.append(f"Of {n} predictions, {kept:.0f} % had their value within the 95 % interval.")
-    return [*lines, UNEXPLORED]
+    return [*lines, UNEXPLORED.format(view.direction.better)]
 
 
 def _minimum(view: RunView) -> str:
-    minima, best = view.result.local_minima, view.snapshot.incumbent.value
+    minima, best, way = view.result.local_minima, view.snapshot.incumbent.value, view.direction
     if not np.all(view.space.ordered):
-        return "With unordered options or conditional parameters, local minima and their errors are not computed."
+        return (
+            f"With unordered options or conditional parameters, local {way.optima} and their errors are not computed."
+        )
     if not minima or best is None:
-        return "No local minimum is identified yet: no local model predicts its observations well enough."
+        return f"No local {way.optimum} is identified yet: no local model predicts its observations well enough."
     first = minima[0]
     if first.converged:
         return (
-            f"Converged: the local model, fitted to {first.n_points} evaluations, expects no lower value near the best "
-            f"point (error {first.error:.1g})."
+            f"Converged: the local model, fitted to {first.n_points} evaluations, expects no {way.better} value near "
+            f"the best point (error {first.error:.1g})."
         )
-    gain = best - first.fun
-    below = f", {gain:.2g} below the best value" if gain > first.error else ""
-    return f"Not converged: the local model predicts a minimum of {first.fun:.6g} ± {first.error:.1g}{below}."
+    gain = way.loss(best) - way.loss(first.fun)
+    by = f", {gain:.2g} {way.better_side} the best value" if gain > first.error else ""
+    return f"Not converged: the local model predicts a {way.optimum} of {first.fun:.6g} ± {first.error:.1g}{by}."
 
 
 def _last_improvement(view: RunView) -> str:
@@ -124,8 +126,8 @@ def _improvement(view: RunView) -> tuple[int, int]:
     else:
         lowest, last = math.inf, 0
         for trial in view.finished:
-            if trial.feasible and trial.value is not None and trial.value < lowest:
-                lowest, last = trial.value, trial.id
+            if trial.feasible and trial.loss < lowest:
+                lowest, last = trial.loss, trial.id
     return last, sum(t.id > last for t in view.finished)
 
 
@@ -147,11 +149,14 @@ def _next(view: RunView, items: tuple[Advice, ...], *, live: bool) -> list[str]:
     _, later = _improvement(view)
     minima = view.result.local_minima
     if minima and minima[0].converged:
-        steps.append("More evaluations hardly improve this minimum. Continue only to look for other minima.")
+        way = view.direction
+        steps.append(
+            f"More evaluations hardly improve this {way.optimum}. Continue only to look for other {way.optima}."
+        )
     elif later <= RECENT * len(view.finished):
         steps.append("The best value improved recently: continue with a larger budget.")
     else:
-        steps.append("Continue with a larger budget if a lower value is worth it.")
+        steps.append(f"Continue with a larger budget if a {view.direction.better} value is worth it.")
     steps += [str(item) for item in items if isinstance(item, Outlook)]
     if view.run is not None:
         steps.append(f"To continue, re-run the same command with a larger budget; {view.run.path.name} keeps the run.")

@@ -2,6 +2,10 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const params = data.params;
+const sign = data.maximize ? -1 : 1; // times a value: lower is better
+const words = data.maximize
+  ? { optimum: "maximum", optima: "maxima", best: "highest", better: "higher", side: "below", declines: "drops", ring: "− 1 %" }
+  : { optimum: "minimum", optima: "minima", best: "lowest", better: "lower", side: "above", declines: "rises", ring: "+ 1 %" };
 const varied = params.map((p, i) => i).filter((i) => params[i].varies);
 
 const trials = data.trials.id.map((id, k) => ({

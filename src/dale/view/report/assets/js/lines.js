@@ -26,14 +26,14 @@ function drawLines() {
   section.append(legend([], others));
 }
 
-/** One range for all slices, so that they can be compared; few high values must not flatten it. */
+/** One range for all slices, so that they can be compared; few bad values must not flatten it. */
 function sliceRange(lines) {
-  const ends = lines.flatMap((l) => l.mean.flatMap((m, k) => (m === null ? [] : [m - 2 * l.std[k], m + 2 * l.std[k]])));
-  const values = trials.filter((t) => t.value !== null && !t.outlier).map((t) => t.value).sort(d3.ascending);
+  const ends = lines.flatMap((l) => l.mean.flatMap((m, k) => (m === null ? [] : [sign * m - 2 * l.std[k], sign * m + 2 * l.std[k]])));
+  const values = trials.filter((t) => t.value !== null && !t.outlier).map((t) => sign * t.value).sort(d3.ascending);
   const cut = d3.quantileSorted(values, 0.9);
-  const means = lines.flatMap((l) => l.mean.filter((m) => m !== null));
+  const means = lines.flatMap((l) => l.mean.filter((m) => m !== null).map((m) => sign * m));
   const low = Math.min(values[0], d3.quantile(ends, 0.02)), high = Math.max(d3.max(means), Math.min(d3.max(ends), cut));
-  return padded([Math.max(low, d3.min(means) - (high - d3.min(means))), high]);
+  return padded([Math.max(low, d3.min(means) - (high - d3.min(means))), high].map((v) => sign * v).sort(d3.ascending));
 }
 
 function drawLine(chart, line) {

@@ -2,9 +2,9 @@
 
 function drawMinima() {
   const { list, rise, leftOut } = data.minima;
-  const { section, bar, body } = card("minima", "Local minima", { wide: true });
+  const { section, bar, body } = card("minima", `Local ${words.optima}`, { wide: true });
   if (!list.length) {
-    const text = varied.some((i) => params[i].options) ? "None: with unordered options or conditional parameters, local minima are not computed." : "None identified yet: no local model predicts its observations well enough.";
+    const text = varied.some((i) => params[i].options) ? `None: with unordered options or conditional parameters, local ${words.optima} are not computed.` : "None identified yet: no local model predicts its observations well enough.";
     return body.replaceChildren(h("p", { class: "empty", text }));
   }
   const names = params.map((p) => p.name);
@@ -13,16 +13,16 @@ function drawMinima() {
     ...m.params.map((text, i) => h("td", { class: "number", text: m.individual[i] === null ? text : `${text} ± ${format(m.individual[i], 2)}` })),
     h("td", { class: "number", text: format(m.condition, 3) }), h("td", { class: "number", text: m.points }), h("td", { text: m.converged ? "yes" : "no" }));
   const head = ["", "predicted value", ...names, "condition", "evaluations", "converged"].map((text, k) => h("th", { scope: "col", class: k < names.length + 4 ? "number" : null, text: shorten(text, 40) }));
-  body.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Local minima" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...list.map(row)))));
-  section.append(h("p", { class: "note", text: `± of a parameter: how far it can move alone before the value rises by ${format(rise, 2)}, 1 % of the observed range.${leftOut ? ` ${leftOut} more minima are not listed.` : ""}` }));
+  body.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Local ${words.optima}` }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...list.map(row)))));
+  section.append(h("p", { class: "note", text: `± of a parameter: how far it can move alone before the value ${words.declines} by ${format(rise, 2)}, 1 % of the observed range.${leftOut ? ` ${leftOut} more ${words.optima} are not listed.` : ""}` }));
   state.choice.minimum = Math.min(Number(state.choice.minimum ?? 0), list.length - 1);
-  if (list.length > 1) bar.append(selection("minimum", "error bars of minimum", list.map((m, k) => [k, `${k + 1}: ${m.value}`]), state.choice.minimum, (value) => { state.choice.minimum = Number(value); render(); }));
+  if (list.length > 1) bar.append(selection("minimum", `error bars of ${words.optimum}`, list.map((m, k) => [k, `${k + 1}: ${m.value}`]), state.choice.minimum, (value) => { state.choice.minimum = Number(value); render(); }));
   const host = h("div", { class: "chart" });
   section.append(host);
-  const svg = d3.select(host).append("svg").attr("role", "img").attr("aria-label", "Place of the minimum in the range of each parameter, with error bars");
+  const svg = d3.select(host).append("svg").attr("role", "img").attr("aria-label", `Place of the ${words.optimum} in the range of each parameter, with error bars`);
   const render = () => renderMinimum(svg, host, list[state.choice.minimum]);
   new ResizeObserver(render).observe(host);
-  section.append(legend([], [["dot", "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "minimum"], ["bars-alone", LINE, "tolerance alone"], ["bars-joint", LINE, "tolerance if the others are adjusted"]]));
+  section.append(legend([], [["dot", "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", words.optimum], ["bars-alone", LINE, "tolerance alone"], ["bars-joint", LINE, "tolerance if the others are adjusted"]]));
 }
 
 /** One line for each parameter: its range, the minimum in it, and the tolerances. */

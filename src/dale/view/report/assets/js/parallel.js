@@ -4,7 +4,7 @@ const MAX_LINES = 1500; // the best ones
 
 function drawParallel() {
   const shown = trials.filter((t) => t.state === "complete" && !t.outlier);
-  const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: true, note: "Each line is a trial: the stronger its colour, the lower its value. The thick one is the best. Point at a line to see its trial." });
+  const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: true, note: `Each line is a trial: the stronger its colour, the ${words.better} its value. The thick one is the best. Point at a line to see its trial.` });
   if (!shown.length) return body.replaceChildren(h("p", { class: "empty", text: "No evaluation has returned a value yet." }));
   state.choice.share ??= 100;
   const text = h("span", { text: `${state.choice.share} %` });
@@ -16,7 +16,7 @@ function drawParallel() {
   slider.value = state.choice.share;
   bar.append(h("label", {}, "best", slider, text));
   const svg = d3.select(body).append("svg").attr("role", "img").attr("aria-label", "Parallel coordinates of all trials; the table has the same numbers");
-  const ranked = d3.sort(shown, (t) => t.value);
+  const ranked = d3.sort(shown, (t) => sign * t.value);
   const render = () => renderParallel(svg, body, ranked);
   new ResizeObserver(render).observe(body);
   section.append(legend([], [["line best", LINE, "best"]]));
@@ -27,9 +27,9 @@ function renderParallel(svg, body, ranked) {
   if (width === 0) return;
   const names = [...varied.map((i) => params[i].name), data.objective];
   const x = d3.scalePoint(d3.range(names.length), [Math.min(50, width / 8), width - Math.min(50, width / 8)]);
-  const values = ranked.map((t) => t.value);
+  const values = ranked.map((t) => t.value), worst = d3.quantileSorted(values, 0.95) || values[0] + sign;
   const scales = [...varied.map((i) => scaleOf(paramAxis(i), paramAxis(i).domain, [bottom, top])),
-    d3.scaleLinear([values[0], d3.quantileSorted(values, 0.95) || values[0] + 1], [bottom, top]).clamp(true)];
+    d3.scaleLinear(data.maximize ? [worst, values[0]] : [values[0], worst], [bottom, top]).clamp(true)];
   svg.attr("viewBox", [0, 0, width, height]).attr("height", height).selectAll("*").remove();
   const kept = ranked.slice(0, Math.min(MAX_LINES, Math.max(1, Math.round((ranked.length * state.choice.share) / 100))));
   const lines = svg.append("g");

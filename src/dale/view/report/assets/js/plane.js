@@ -41,7 +41,7 @@ function drawPlane() {
     selection("planeKind", "show", [["mean", "mean"], ["std", "standard deviation"]], chosen.planeKind, (value) => { chosen.planeKind = value; chart.render(); }),
     checkbox("planeTrials", "trials", () => chart.render()), checkbox("planeRegions", "regions", () => chart.render()), chart.buttons());
   section.append(scaleBar, legend(trials.filter(isFinished), [
-    ["star", STAR, "best"], ["minimum", RING, "local minimum (ring: + 1 % of the range; dashed: in another section)"],
+    ["star", STAR, "best"], ["minimum", RING, `local ${words.optimum} (ring: ${words.ring} of the range; dashed: in another section)`],
     ...(data.regions.length ? [["floor", RING, "trust region (dotted: closed)"]] : [])]));
 }
 
@@ -84,7 +84,9 @@ function drawSection(chart, plane, scaleBar) {
   const values = field(plane, plane[kind]);
   const [low, high] = d3.extent(values.filter((v) => v !== null));
   const smooth = !params[plane.i].options && !params[plane.j].options && values.every((v) => v !== null) && plane.xs.length > 2 && plane.ys.length > 2;
-  const levels = d3.range(LEVELS).map((k) => low + (high - low) * (k / LEVELS) ** (kind === "mean" ? 2 : 1)); // finer where values are low
+  const power = kind === "mean" ? 2 : 1; // finer where values are good
+  const share = (k) => (data.maximize ? 1 - (1 - k / LEVELS) ** power : (k / LEVELS) ** power);
+  const levels = d3.range(LEVELS).map((k) => low + (high - low) * share(k));
   const colour = (v) => ramp((d3.bisectRight(levels, v) - 1) / (LEVELS - 1));
   if (smooth && high > low) drawContours(chart, plane, values, levels);
   else drawCells(chart, plane, values, (v) => (high > low ? colour(v) : ramp(0.5)));

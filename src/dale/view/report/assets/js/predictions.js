@@ -4,15 +4,15 @@ function drawPredictions() {
   const shown = (data.calibration?.trial ?? []).map((id) => trials[id]);
   const { section, bar, body } = card("predictions", "Predicted against actual", { note: calibrationText(), short: "Predictions" });
   if (!shown.length) return body.replaceChildren(h("p", { class: "empty", text: "No proposal of a model has been evaluated yet." }));
-  const all = shown.flatMap((t) => [t.value, t.predicted]).sort(d3.ascending);
-  const low = all[0], cut = d3.quantileSorted(all, 0.97);
-  const positive = low > 0;
+  const all = shown.flatMap((t) => [t.value, t.predicted]).sort((a, b) => sign * (a - b));
+  const [low, high] = [all[0], d3.quantileSorted(all, 0.97)].sort(d3.ascending);
+  const positive = d3.min(all) > 0;
   const control = choice("predictionScale", "Scale of the values", [["linear", "Linear"], ["log", "Log", !positive, positive ? "Logarithm of the value" : "Needs values above 0"]],
     (value) => { chart.mode = value; chart.render(); });
   const chart = new Chart({
     name: "predictions", host: body, height: 340, label: "Predicted against actual values", mode: state.choice.predictionScale,
     axesOf: () => {
-      const log = state.choice.predictionScale === "log", domain = padded([low, cut], log);
+      const log = state.choice.predictionScale === "log", domain = padded([low, high], log);
       return { x: { domain, log, label: "predicted" }, y: { domain, log, label: "actual" } };
     },
     draw: (c) => {
