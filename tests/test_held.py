@@ -1,11 +1,24 @@
 """Held parameters: they never move, and what is learnt at other values helps."""
 
 import copy
+import json
+import re
 
 import numpy as np
 import pytest
 
 import dale
+from dale.view import (
+    calibration_data,
+    convergence_data,
+    corner_data,
+    directions_data,
+    importance_data,
+    parallel_data,
+    slice_data,
+)
+from dale.view.run_view import view_of
+from dale.view.sobol import _by_sampling, _in_closed_form
 
 PLANE = dale.Space(x=(-2, 2), y=(-1, 1), batch=(0.0, 1.0))
 
@@ -232,3 +245,85 @@ class TestErrors:
         with pytest.raises(dale.SpaceError, match="got 'bach'"):
             dale.minimize(bowl, PLANE, budget=5, fixed={"bach": 1}, store=tmp_path / "run.db")
         assert list(tmp_path.iterdir()) == []
+
+
+# --- what a user sees of a run with held values ---
+
+
+@pytest.fixture(scope="module")
+def contexts():
+    """A run with two values of ``batch``, of which one is held now."""
+    return alternate(PLANE, bowl, [{"batch": 0.1}, {"batch": 0.9}], 24).hold({"batch": 0.9})
+
+
+def test_views_show_the_trials_with_the_held_values(contexts):
+    own = [t for t in contexts.history if t.params["batch"] == 0.9]
+    data = convergence_data(contexts)
+    assert data.trial.tolist() == [t.id for t in own]
+    assert data.best[-1] == contexts.best_value == min(t.value for t in own)
+    assert all(t.params["batch"] == 0.9 for t in (contexts.history[i] for i in parallel_data(contexts).trial))
+    assert {data.axis.name for data in slice_data(contexts)} == {"x", "y"}
+    assert slice_data(contexts, params=["batch"])[0].axis.name == "batch"  # if it is asked for
+    assert {axis.name for axis in parallel_data(contexts).axes} == {"x", "y"}
+    assert set(calibration_data(contexts).trial) <= {t.id for t in own}
+    copied = copy.deepcopy(contexts.result())
+    assert convergence_data(copied).trial.tolist() == data.trial.tolist()
+
+
+def test_importance_and_directions_are_those_of_the_slice(contexts):
+    importance = importance_data(contexts)
+    assert importance.names == ("x", "y")
+    assert np.sum(importance.main) + importance.pairs[0, 1] == pytest.approx(1, abs=1e-6)
+    directions = directions_data(contexts)
+    assert directions.names == ("x", "y")
+    H = np.array([[2 + 6 * 0.09, -6 * 0.3], [-6 * 0.3, 6]]) * np.outer([4, 2], [4, 2])  # in the unit cube
+    assert directions.eigenvalues == pytest.approx(np.linalg.eigvalsh(H)[::-1], rel=0.1)
+
+
+def test_sobol_indices_of_a_slice_agree_with_a_model_of_the_slice(contexts):
+    """In closed form, and by sampling."""
+    view = view_of(contexts)
+    held, model = view.snapshot.domain.held, view.surrogate
+    exact, sampled = (indices(model, PLANE, held) for indices in (_in_closed_form, _by_sampling))
+    assert exact.total == pytest.approx(sampled.total, abs=0.02)
+    assert exact.total[2] == pytest.approx(0, abs=1e-9)
+
+
+def test_partial_dependence_is_averaged_over_the_slice(contexts):
+    (one, _) = corner_data(contexts).single
+    y = np.linspace(-1, 1, 201)
+    at = one.axis.values[30]
+    average = np.mean([bowl({"x": at, "y": v, "batch": 0.9}) for v in y])
+    assert one.mean[30] == pytest.approx(average, abs=0.1)
+
+
+def test_the_page_marks_trials_with_other_values(contexts, tmp_path):
+    text = dale.report(contexts, tmp_path / "page.html").read_text()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    elsewhere = [t.id for t in contexts.history if t.params["batch"] != 0.9]
+    assert data["trials"]["elsewhere"] == elsewhere
+    assert [p["varies"] for p in data["params"]] == [True, True, False]
+    assert ["Held", "batch = 0.9"] in data["facts"]
+    assert "held        batch=0.9" in str(contexts.result())
+
+
+def test_a_budget_that_was_spent_at_other_values(tmp_path):
+    path = tmp_path / "run.db"
+    dale.minimize(bowl, PLANE, budget=4, seed=0, fixed={"batch": 0.1}, store=path)
+    result = dale.minimize(bowl, PLANE, budget=4, seed=0, fixed={"batch": 0.7}, store=path)
+    assert (result.success, result.status, result.x) == (False, dale.Status.NO_VALUE, None)
+    assert result.message == (
+        "No evaluation with the held values batch = 0.7 has returned a finite value; those with other values have. "
+        "The budget is spent: all evaluations in the store count towards it"
+    )
+
+
+def test_the_message_of_a_slice_that_is_exhausted():
+    space = dale.Space(n=dale.Int(1, 3), kind=dale.Choice(["p", "q"]))
+    optimizer = dale.Optimizer(space, seed=0)
+    assert len(optimizer.ask(5, fixed={"kind": "q"})) == 3
+    expected = r"all 3 points of the space with the held values kind = 'q' have been proposed; .*or hold other values"
+    with pytest.raises(dale.SpaceExhausted, match=expected):
+        optimizer.ask(fixed={"kind": "q"})
+    result = dale.minimize(lambda p: p["n"], space, budget=9, seed=0, fixed={"kind": "q"})
+    assert result.message == "Every point of the space with the held values kind = 'q' has been evaluated"

@@ -129,6 +129,9 @@ def _check_callables(fun: Any, callback: Any) -> None:
 def _message(status: Status, optimizer: Optimizer, workers: Evaluator) -> str:
     if status is Status.SPACE_EXHAUSTED and optimizer.constraints is not None:
         return "Every point that the constraints allow, as far as they could be found, has been evaluated"
+    held = optimizer.snapshot.domain.held
+    if status is Status.SPACE_EXHAUSTED and held is not None:
+        return f"Every point of the space with the held values {held} has been evaluated"
     return status.message + (f": {workers.broken}" if status is Status.EXECUTOR_BROKEN else "")
 
 
@@ -136,6 +139,8 @@ def _conclude(result: Result, status: Status, message: str, stalled: str | None)
     """Note in the result how the run ended."""
     if result.x is not None or not status.planned:
         result.update(status=status, message=message, success=status.planned)
+    elif status is Status.BUDGET_SPENT and result.get("fixed"):
+        result.update(message=f"{result.message}. {status.message}: all evaluations in the store count towards it")
     if status is Status.TIME_LIMIT and stalled:
         result.update(message=f"{result.message}; {stalled}")
 

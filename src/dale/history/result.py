@@ -90,7 +90,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             nit=sum(t.reason.source not in NOT_PROPOSED and t.reason.retry_of is None for t in history.trials),
             success=best is not None,
             status=status,
-            message=status.message + (_last_error(history.trials) if status is Status.NO_VALUE else ""),
+            message=_message(status, snapshot),
             params=None if best is None else best.params,
             x_iters=np.array([t.x for t in complete]).reshape(len(complete), len(snapshot.domain.space.names)),
             func_vals=np.array([t.value for t in complete], dtype=float),
@@ -137,6 +137,8 @@ class Result(Viewable, Tabular, OptimizeResult):
             noise = f" (values have noise of {self.noise:.2g})" if self.noise else ""
             lines.append(f"best value  {self.fun:.10g}{noise}")
             lines.append(f"best point  {format_point(self.params)}")
+        if self.get("fixed"):
+            lines.append(f"{'held':<11} {format_point(self.fixed)}")
         for k, m in enumerate(self.local_minima, 1):
             lines.append(
                 f"{m.direction.optimum} {k}   {m.fun:.6g} ± {m.error:.1g} at {format_point(m.params)}, "
@@ -155,7 +157,18 @@ class Result(Viewable, Tabular, OptimizeResult):
 def _status(snapshot: Snapshot) -> Status:
     if snapshot.incumbent.trial is not None:
         return Status.IN_PROGRESS
-    return Status.NO_FEASIBLE if snapshot.history.complete else Status.NO_VALUE
+    contains = snapshot.domain.contains
+    has_value = any(contains(t.unit_x[None, :])[0] for t in snapshot.history.complete)  # with the values that are held
+    return Status.NO_FEASIBLE if has_value else Status.NO_VALUE
+
+
+def _message(status: Status, snapshot: Snapshot) -> str:
+    held, history = snapshot.domain.held, snapshot.history
+    if status is not Status.NO_VALUE:
+        return status.message
+    if held is not None and history.complete:
+        return f"No evaluation with the held values {held} has returned a finite value; those with other values have"
+    return status.message + _last_error(history.trials)
 
 
 def _last_error(trials: tuple[Trial, ...]) -> str:

@@ -198,7 +198,7 @@ class Domain:
     def check_not_exhausted(self, seen: Matrix) -> None:
         """Raise ``SpaceExhausted`` if every point of a finite space is among those seen (n, d)."""
         if self.exhausted(seen):
-            raise _exhausted(f"all {self._cardinality} points of the space")
+            raise self._exhausted(f"all {self._cardinality} points of the space")
 
     def is_new(self, x: Vector, seen: Matrix) -> bool:
         """Whether a snapped point (d,) is allowed and not among those seen (n, d)."""
@@ -221,7 +221,7 @@ class Domain:
         if n is not None and n <= MAX_ENUMERATED:
             left = [p for p in self._all_points if self.is_new(p, seen)]
             if not left:
-                raise _exhausted("all points of the space that the constraints allow")
+                raise self._exhausted("all points of the space", " that the constraints allow")
             return left[np.argmax(np.min(cdist(left, seen), axis=1))] if len(seen) else left[0]
         for _ in range(N_TRIES):
             point = self.far_from(seen, rng, snap=True)
@@ -240,11 +240,13 @@ class Domain:
         row = (self._nth((first + k) % n) for k in range(tries))
         new = next((p for p in row if self.is_new(p, seen)), None)
         if new is None:
-            raise _exhausted("all points that the constraints allow and that were found")
+            raise self._exhausted("all points", " that the constraints allow and that were found")
         return new
 
-
-def _exhausted(what: str) -> SpaceExhausted:
-    return SpaceExhausted(
-        f"{what} have been proposed; report the pending ones and call result(), or make the space larger"
-    )
+    def _exhausted(self, points: str, limits: str = "") -> SpaceExhausted:
+        then = "make the space larger"
+        if self.held is not None:  # then there are no constraints
+            limits, then = f" with the held values {self.held}", "hold other values"
+        return SpaceExhausted(
+            f"{points}{limits} have been proposed; report the pending ones and call result(), or {then}"
+        )

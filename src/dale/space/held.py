@@ -10,7 +10,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector, frozen
 from dale.errors import SpaceError
-from dale.space.point import Params, by_name
+from dale.space.point import Params, by_name, short_repr
 from dale.space.space import Space
 
 
@@ -57,6 +57,9 @@ class Held:
         if columns.all():
             raise SpaceError("fixed: expected values of some of the parameters, got all of them; use ask(at=...)")
         return cls(space, values, columns, frozen(point))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {short_repr(value)}" for name, value in self.values.items())
 
     def applied_to(self, X: Matrix) -> Matrix:
         """Points (m, d) with the held coordinates instead of their own."""

@@ -60,7 +60,7 @@ def predict(run: Any, points: Any, space: Any = None) -> Predictions:
         array([0., 1.])
     """
     view = view_of(run, space)
-    if not view.inliers:
+    if not view.observations.has_value.any():
         raise ValueError("a prediction needs at least one completed trial, got none; evaluate a point first")
     X = _in_cube(points, view.space)
     prediction = view.surrogate.predict(X)

@@ -64,21 +64,31 @@ class RunView:
         """All trials, in the order of their ids."""
         return self.snapshot.history.trials
 
+    def holds(self, trial: Trial) -> bool:
+        """Whether a trial has the values of the parameters that are held; any trial does if none is."""
+        return bool(self.snapshot.domain.contains(trial.unit_x[None, :])[0])
+
     @cached_property
     def finished(self) -> tuple[Trial, ...]:
-        """The completed and failed trials, in the order of their ids."""
-        return tuple(t for t in self.trials if t.state in (TrialState.COMPLETE, TrialState.FAILED))
+        """The completed and failed trials with the values that are held, in the order of their ids."""
+        done = (t for t in self.trials if t.state in (TrialState.COMPLETE, TrialState.FAILED))
+        return tuple(filter(self.holds, done))
 
     @cached_property
     def observations(self) -> Observations:
-        """The finished trials as arrays, without the values of outliers."""
+        """All finished trials as arrays, whatever is held, without the values of outliers: the models use them all."""
         with computing():
             return self.snapshot.history.observations.inliers
 
     @cached_property
     def inliers(self) -> tuple[Trial, ...]:
-        """The completed trials whose values are not outliers."""
-        return tuple(self.trials[i] for i in self.observations.ids[self.observations.has_value])
+        """The completed trials with the values that are held, without outliers."""
+        return tuple(self.trials[i] for i in self.observations.ids[self._shown])
+
+    @cached_property
+    def _shown(self) -> np.ndarray:
+        """Which rows of ``observations`` have a value, and the values that are held."""
+        return self.observations.has_value & self.snapshot.domain.contains(self.observations.X)
 
     @cached_property
     def values(self) -> Vector:
@@ -88,7 +98,7 @@ class RunView:
     @property
     def losses(self) -> Vector:
         """The same as the models see them, (n,): lower is better."""
-        return self.observations.y[self.observations.has_value]
+        return self.observations.y[self._shown]
 
     @property
     def is_noisy(self) -> bool:
@@ -103,7 +113,7 @@ class RunView:
     @cached_property
     def surrogate(self) -> PlotSurrogate:
         """A model of the objective over the whole space."""
-        if not self.inliers:
+        if not self.observations.has_value.any():
             raise ValueError(NO_VALUE)
         kept = self.snapshot.cache.of(_LastSurrogate)
         if kept.fitted is None or kept.fitted[0] is not self.observations:
@@ -112,8 +122,9 @@ class RunView:
 
     @cached_property
     def sobol(self) -> SobolIndices:
-        """Which parameters explain the variance of the surrogate."""
-        return sobol_indices(self.surrogate, self.space)
+        """Which of the parameters that vary explain the variance of the surrogate."""
+        indices = sobol_indices(self.surrogate, self.space, self.snapshot.domain.held)
+        return indices.of([self.surrogate.names.index(name) for name in self.check_names(None)])
 
     @cached_property
     def posterior_means(self) -> dict[int, float]:
@@ -131,7 +142,7 @@ class RunView:
         return dict(by_name(trial.params, self.space.names))
 
     def check_names(self, names: Sequence[str] | None, n: int | None = None) -> tuple[str, ...]:
-        """Names of parameters that the user asked for; None for all that vary.
+        """Names of parameters that the user asked for; None for all that vary and are not held.
 
         Args:
             names: The names.
@@ -139,7 +150,8 @@ class RunView:
         """
         varied = tuple(name for name in self.space.names if self.space.n_coordinates(name) > 0)
         if names is None:
-            return varied
+            held = self.snapshot.domain.held
+            return varied if held is None else tuple(name for name in varied if name not in held.values)
         given = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in given if name not in varied]
         if unknown or len(set(given)) < len(given) or (n is not None and len(given) != n) or not given:

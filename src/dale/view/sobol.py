@@ -21,6 +21,7 @@ Shapes: n observations, G parameters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -30,6 +31,7 @@ from scipy.special import roots_legendre
 from dale._arrays import Matrix, Vector
 from dale._computing import computing
 from dale.optim.sampling import sobol
+from dale.space.held import Held
 from dale.space.parameter import Parameter
 from dale.space.space import Space
 from dale.view.surrogate import PlotSurrogate
@@ -54,6 +56,10 @@ class SobolIndices:
     total: Vector
     pairs: Matrix
 
+    def of(self, rows: Sequence[int]) -> SobolIndices:
+        """Those of some of the parameters."""
+        return SobolIndices(self.main[rows], self.total[rows], self.pairs[np.ix_(rows, rows)])
+
     @classmethod
     def zero(cls, G: int) -> SobolIndices:
         """Of a constant."""
@@ -61,8 +67,8 @@ class SobolIndices:
 
 
 @computing()
-def sobol_indices(model: PlotSurrogate, space: Space) -> SobolIndices:
-    """The indices of a surrogate.
+def sobol_indices(model: PlotSurrogate, space: Space, held: Held | None = None) -> SobolIndices:
+    """The indices of a surrogate; those of parameters that are held are 0.
 
     Examples:
         >>> import dale
@@ -72,14 +78,16 @@ def sobol_indices(model: PlotSurrogate, space: Space) -> SobolIndices:
         >>> sobol_indices(model, space).main.round(2)
         array([0.8, 0.2])
     """
-    return _by_sampling(model, space) if space.conditions else _in_closed_form(model, space)
+    return _by_sampling(model, space, held) if space.conditions else _in_closed_form(model, space, held)
 
 
-def _in_closed_form(model: PlotSurrogate, space: Space) -> SobolIndices:
+def _in_closed_form(model: PlotSurrogate, space: Space, held: Held | None = None) -> SobolIndices:
     G, w = len(model.names), model.weights
     a, B = [], []
     for g, name in enumerate(model.names):
         nodes, mass = _nodes(space.parameters[name])
+        if held is not None and name in held.values:
+            nodes, mass = held.point[None, model.groups[g]], np.ones(1)
         k = model.factor_of(g, nodes)
         a.append(mass @ k)
         B.append(k.T @ (mass[:, None] * k))
@@ -105,9 +113,11 @@ def _in_closed_form(model: PlotSurrogate, space: Space) -> SobolIndices:
     return SobolIndices(main / V, np.maximum(total, main) / V, pairs / V)  # rounding errors aside, total >= main
 
 
-def _by_sampling(model: PlotSurrogate, space: Space) -> SobolIndices:
+def _by_sampling(model: PlotSurrogate, space: Space, held: Held | None = None) -> SobolIndices:
     G = len(model.names)
     A, B = np.hsplit(spread_points(LOG2_SAMPLES, 2 * space.dimension), 2)
+    if held is not None:
+        A, B = held.applied_to(A), held.applied_to(B)
     f_A, f_B = (model.mean(space.snap_all(X)) for X in (A, B))
     V = float(np.var(np.concatenate([f_A, f_B])))
     if MIN_VARIANCE * model.scale**2 >= V:

@@ -126,8 +126,9 @@ def _most_important(view: RunView, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sample(view: RunView) -> Matrix:
-    """Points of the cube, evenly spread over all that the input constraints allow, (m, d)."""
-    points = spread_points(LOG2_SAMPLES, view.space.dimension)
+    """Points of the cube, evenly spread over all that the input constraints allow, or that is left free, (m, d)."""
+    points, held = spread_points(LOG2_SAMPLES, view.space.dimension), view.snapshot.domain.held
+    points = points if held is None else held.applied_to(points)
     allowed = view.snapshot.domain.allowed(view.space.snap_all(points))
     return points[allowed] if allowed.any() else points
 

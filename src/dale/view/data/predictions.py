@@ -48,12 +48,12 @@ class Prediction:
 
 
 def predictions(view: RunView) -> list[Prediction]:
-    """All predictions that came with a value, in the order of the trials.
+    """All predictions that came with a value, in the order of the trials; only those with the values that are held.
 
     A std includes the noise of the evaluation, and rounding errors of the value.
     """
     found, best, noise = [], math.inf, view.observations.noise.level if view.is_noisy else 0.0
-    for trial in view.trials:
+    for trial in filter(view.holds, view.trials):
         reason = trial.reason
         if reason.mean is not None and trial.value is not None:
             rounding = 4 * float(np.spacing(max(abs(trial.value), abs(reason.mean))))

@@ -87,7 +87,7 @@ class ImportanceData:
     """Which parameters matter.
 
     Attributes:
-        names: The parameters.
+        names: The parameters that vary and are not held.
         main: Fraction of the surrogate's variance that each explains alone, (G,).
         total: Fraction that each explains with all its interactions, (G,).
         pairs: Fraction that two explain together beyond their main effects, (G, G).
@@ -117,16 +117,16 @@ class ImportanceData:
 def importance_data(run: Any, space: Any = None) -> ImportanceData:
     """Which parameters matter, by the surrogate over the whole space and by the Hessian near the best point."""
     view = view_of(run, space)
-    model = view.surrogate
+    model, names = view.surrogate, view.check_names(None)
     indices = view.sobol
-    near, shape = np.full(len(model.names), np.nan), local_shape(view)
+    near, shape = np.full(len(names), np.nan), local_shape(view)
     if shape is not None:
         curvature = np.maximum(np.diag(shape.hessian), 0.0)
         share = curvature / np.sum(curvature) if np.sum(curvature) > 0 else curvature
         for name, value in zip(shape.names, share, strict=True):
-            near[model.names.index(name)] = value
+            near[names.index(name)] = value
     return ImportanceData(
-        names=model.names,
+        names=names,
         main=indices.main,
         total=indices.total,
         pairs=indices.pairs,

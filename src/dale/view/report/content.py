@@ -77,7 +77,7 @@ def _parameter(view: RunView, name: str) -> dict[str, Any]:
     return {
         "name": text_of(name),
         "text": text_of(declared(view, name)),
-        "varies": view.space.n_coordinates(name) > 0,
+        "varies": name in view.check_names(None),
         "log": parameter.log,
         "low": ends[0] if len(ends) else None,
         "high": ends[-1] if len(ends) else None,
@@ -101,6 +101,7 @@ def _trials(view: RunView) -> dict[str, Any]:
         "best": exact(best.get(t.id) for t in trials),
         "feasible": [int(t.feasible) for t in trials],
         "outlier": sorted(outliers),
+        "elsewhere": [t.id for t in trials if not view.holds(t)],
         "source": [str(t.reason.source) for t in trials],
         "at": [_column(view, name, trials) for name in view.space.names],
         "constraints": [significant(t.constraints) for t in trials] if any(t.constraints for t in trials) else None,

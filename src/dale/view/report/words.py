@@ -186,6 +186,9 @@ def _lines(view: RunView, items: tuple[Advice, ...]) -> list[list[str]]:
 def facts_of(view: RunView) -> list[list[str]]:
     """Seed, method, store and times."""
     facts = [["Seed", str(view.result.seed)]]
+    if view.snapshot.domain.held is not None:
+        held = view.snapshot.domain.held.values
+        facts.append(["Held", ", ".join(f"{text_of(name)} = {text_of(value)}" for name, value in held.items())])
     if view.run is None:
         return facts
     method: Mapping[str, Any] = view.run.problem["method"]

@@ -23,8 +23,10 @@ const trials = data.trials.id.map((id, k) => ({
   std: data.trials.std[k],
   error: data.trials.error[k] === null ? null : data.trials.errors[data.trials.error[k]],
   outlier: false,
+  elsewhere: false, // has other values of the parameters that are held
 }));
 for (const id of data.trials.outlier) trials[id].outlier = true;
+for (const id of data.trials.elsewhere) trials[id].elsewhere = true;
 const bestTrial = data.trials.bestTrial === null ? null : trials[data.trials.bestTrial];
 
 /** An HTML element. `options`: text, attributes, and listeners as onclick and so on. */
@@ -65,15 +67,15 @@ function percent(fraction) {
   return fraction === null ? "–" : `${format(100 * fraction, 3)} %`;
 }
 
-/** Whether a trial has an outcome that counts. */
+/** Whether a trial has an outcome that counts, with the values that are held. */
 function isFinished(trial) {
-  return trial.state === "complete" || trial.state === "failed";
+  return (trial.state === "complete" || trial.state === "failed") && !trial.elsewhere;
 }
 
 /** How a trial ended, in a few words. */
 function outcome(trial) {
   if (trial.value === null) return trial.state;
-  const marks = [trial.feasible ? null : "infeasible", trial.outlier ? "outlier" : null].filter(Boolean);
+  const marks = [trial.feasible ? null : "infeasible", trial.outlier ? "outlier" : null, trial.elsewhere ? "other held values" : null].filter(Boolean);
   return format(trial.value, 8) + (marks.length ? ` (${marks.join(", ")})` : "");
 }
 

@@ -29,7 +29,7 @@ function drawLines() {
 /** One range for all slices, so that they can be compared; few bad values must not flatten it. */
 function sliceRange(lines) {
   const ends = lines.flatMap((l) => l.mean.flatMap((m, k) => (m === null ? [] : [sign * m - 2 * l.std[k], sign * m + 2 * l.std[k]])));
-  const values = trials.filter((t) => t.value !== null && !t.outlier).map((t) => sign * t.value).sort(d3.ascending);
+  const values = trials.filter((t) => t.value !== null && !t.outlier && !t.elsewhere).map((t) => sign * t.value).sort(d3.ascending);
   const cut = d3.quantileSorted(values, 0.9);
   const means = lines.flatMap((l) => l.mean.filter((m) => m !== null).map((m) => sign * m));
   const low = Math.min(values[0], d3.quantile(ends, 0.02)), high = Math.max(d3.max(means), Math.min(d3.max(ends), cut));
@@ -51,7 +51,7 @@ function drawLine(chart, line) {
   }
   if (state.choice.sliceTrials) {
     for (const t of trials) {
-      if (t.value === null || t.outlier || t.at[i] === null) continue;
+      if (t.value === null || t.outlier || t.elsewhere || t.at[i] === null) continue;
       const px = x(jitter(i, t, 0)), py = y(t.value);
       chart.over.append("circle").attr("class", "point plain").attr("r", 2.2).attr("cx", px).attr("cy", py);
       chart.mark(px, py, t);

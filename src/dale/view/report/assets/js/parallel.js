@@ -3,7 +3,7 @@
 const MAX_LINES = 1500; // the best ones
 
 function drawParallel() {
-  const shown = trials.filter((t) => t.state === "complete" && !t.outlier);
+  const shown = trials.filter((t) => t.state === "complete" && !t.outlier && !t.elsewhere);
   const { section, bar, body } = card("parallel", "Parallel coordinates", { wide: true, note: `Each line is a trial: the stronger its colour, the ${words.better} its value. The thick one is the best. Point at a line to see its trial.` });
   if (!shown.length) return body.replaceChildren(h("p", { class: "empty", text: "No evaluation has returned a value yet." }));
   state.choice.share ??= 100;
