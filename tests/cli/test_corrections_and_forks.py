@@ -95,6 +95,21 @@ class TestDiscard:
         code, _, err = run(capsys, "discard", "run.db", "2")
         assert code == 2
         assert "trial 2 is discarded already" in err
+        assert err.endswith("Nothing was changed; to use the trial again, run dale amend with --value\n")
+        for arguments in (["--noise", "0.1"], ["--value", "nan"]):
+            _, _, err = run(capsys, "amend", "run.db", "2", *arguments)
+            assert "--value too" in err or "run dale discard" in err
+            assert "(trial" not in err  # no Python
+
+    def test_a_pending_trial(self, store, capsys):
+        with dale.Optimizer(SPACE, store=store) as optimizer:
+            number = str(optimizer.ask().id)
+        for command in (["amend", "run.db", number, "--value", "1"], ["discard", "run.db", number]):
+            code, _, err = run(capsys, *command)
+            assert code == 2
+            assert "Correct it after the run has reported its outcome" in err
+        _, _, err = run(capsys, "discard", "run.db", "99")
+        assert "Expected the id of one of them, from 0" in err
 
     def test_show_lists_corrections(self, store, capsys):
         run(capsys, "discard", "run.db", "2", "--why", "wrong sample", "--who", "ada")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from dale.errors import TrialError
 from dale.history.correction import Correction, check_who, check_why, now
@@ -22,6 +23,29 @@ from dale.history.trial import (
 from dale.space.point import short_repr
 
 NOT_CHANGED = "Nothing was changed"
+
+
+class Instructions(NamedTuple):
+    """How the user who gets an error does what it suggests."""
+
+    amend: str
+    discard: str
+    value: str
+    report: str
+
+
+IN_PYTHON = Instructions(
+    amend="call amend(trial, value=...)",
+    discard="use discard(trial, why)",
+    value="pass value= too",
+    report="Report its outcome with tell(trial, value) or fail(trial, why)",
+)
+ON_COMMAND_LINE = Instructions(
+    amend="run dale amend with --value",
+    discard="run dale discard",
+    value="pass --value too",
+    report="Correct it after the run has reported its outcome",
+)
 
 
 def told(trial: Trial, evaluation: Evaluation) -> Trial:
@@ -49,7 +73,14 @@ def failed(trial: Trial, error: str, *, retry: bool) -> Trial:
     return replace(trial, state=TrialState.FAILED, error=kept_error(error), retry=retry)
 
 
-def amended(trials: Sequence[Trial], trial: Trial, changes: Evaluation, who: str | None, why: str) -> Trial:
+def amended(
+    trials: Sequence[Trial],
+    trial: Trial,
+    changes: Evaluation,
+    who: str | None,
+    why: str,
+    how: Instructions = IN_PYTHON,
+) -> Trial:
     """The trial with another outcome; itself if it has this one already.
 
     Args:
@@ -58,25 +89,26 @@ def amended(trials: Sequence[Trial], trial: Trial, changes: Evaluation, who: str
         changes: The new outcome, unchecked; None for the parts that stay as they are.
         who: Who corrects it; None for the user of the process.
         why: The reason.
+        how: How the user does what an error suggests.
     """
     who, why = check_who(who), check_why(why)
-    _check_finished(trial, "correct")
+    _check_finished(trial, "correct", how)
     before = last_evaluation(trial)
-    evaluation = _changed(trial, before, changes)
+    evaluation = _changed(trial, before, changes, how)
     check_number_of_constraints(evaluation.constraints, trials)
     if trial.state is TrialState.COMPLETE and evaluation == before:
         return trial
     return corrected(trial, evaluation, who=who, when=now(), why=why, n_trials=len(trials))
 
 
-def discarded(trials: Sequence[Trial], trial: Trial, who: str | None, why: str) -> Trial:
+def discarded(trials: Sequence[Trial], trial: Trial, who: str | None, why: str, how: Instructions = IN_PYTHON) -> Trial:
     """The trial without its outcome; arguments as in ``amended``."""
     who, why = check_who(who), check_why(why)
-    _check_finished(trial, "discard")
+    _check_finished(trial, "discard", how)
     if trial.state is TrialState.DISCARDED:
         raise TrialError(
             f"trial {trial.id} is discarded already: {trial.corrections[-1]}. {NOT_CHANGED}; to use the trial again, "
-            "call amend(trial, value=...)"
+            f"{how.amend}"
         )
     return corrected(trial, None, who=who, when=now(), why=why, n_trials=len(trials))
 
@@ -91,7 +123,7 @@ def corrected(trial: Trial, after: Evaluation | None, *, who: str, when: str, wh
     return replace(trial, state=state, error=None, retry=False, corrections=corrections, **outcome)
 
 
-def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation) -> Evaluation:
+def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation, how: Instructions) -> Evaluation:
     """The evaluation with the changes."""
     value, noise, constraints, extra = changes.value, changes.noise, changes.constraints, changes.extra
     if value is None and noise is None and constraints is None and extra is None:
@@ -100,8 +132,8 @@ def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation) -> Ev
         )
     if value is None and trial.state is not TrialState.COMPLETE:
         raise TrialError(
-            f"trial {trial.id} is {trial.state} and has no value, got only its noise, constraints or extra; pass "
-            f"value= too. {NOT_CHANGED}"
+            f"trial {trial.id} is {trial.state} and has no value, got only its noise, constraints or extra; "
+            f"{how.value}. {NOT_CHANGED}"
         )
     base = NO_OUTCOME if before is None else before
     try:
@@ -117,15 +149,15 @@ def _changed(trial: Trial, before: Evaluation | None, changes: Evaluation) -> Ev
     except NotFinite:
         raise NotFinite(
             f"amend trial {trial.id}: expected finite numbers, got value {short_repr(value)}, constraints "
-            f"{short_repr(constraints)}; if the evaluation has no valid value, use discard(trial, why). {NOT_CHANGED}"
+            f"{short_repr(constraints)}; if the evaluation has no valid value, {how.discard}. {NOT_CHANGED}"
         ) from None
 
 
-def _check_finished(trial: Trial, action: str) -> None:
+def _check_finished(trial: Trial, action: str, how: Instructions) -> None:
     if trial.state is TrialState.PENDING:
         raise TrialError(
             f"trial {trial.id} is pending, so there is nothing to {action}; expected a complete or failed trial. "
-            f"Report its outcome with tell(trial, value) or fail(trial, why). {NOT_CHANGED}"
+            f"{how.report}. {NOT_CHANGED}"
         )
 
 

@@ -147,9 +147,10 @@ def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:
     if not 0 <= number < len(trials) or (
         isinstance(trial, Trial) and not np.array_equal(trial.unit_x, trials[number].unit_x)
     ):
+        hint = "Pass a trial to the optimizer that proposed it, or use add(params, value)"
         raise TrialError(
-            f"trial {number} is unknown here; number of trials in this run: {len(trials)}. Pass a trial to the "
-            "optimizer that proposed it, or use add(params, value)"
+            f"trial {number} is unknown here; number of trials in this run: {len(trials)}. "
+            f"{hint if isinstance(trial, Trial) else 'Expected the id of one of them, from 0'}"
         )
     return trials[number]
 

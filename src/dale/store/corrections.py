@@ -1,4 +1,4 @@
-"""Corrections of a stored run from outside: without its method, its constraints and its objective, which are code."""
+"""Corrections of a stored run by a command: without its method, its constraints and its objective, which are code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 from dale.history.evaluation import Evaluation
 from dale.history.history import History
-from dale.history.transitions import amended, discarded
+from dale.history.transitions import ON_COMMAND_LINE, amended, discarded
 from dale.history.trial import Trial, find_trial
 from dale.store.events import EventKind
 from dale.store.run import open_run
@@ -38,7 +38,7 @@ def amend_stored(
     """
     with _changing(path) as (store, trials):
         known = find_trial(trials, trial)
-        after = amended(trials, known, changes, who, why)
+        after = amended(trials, known, changes, who, why, ON_COMMAND_LINE)
         if after is known:
             return None
         store.append(EventKind.AMEND, after)
@@ -55,7 +55,7 @@ def discard_stored(path: str | os.PathLike[str], trial: int, *, why: str = "", w
         'discarded'
     """
     with _changing(path) as (store, trials):
-        after = discarded(trials, find_trial(trials, trial), who, why)
+        after = discarded(trials, find_trial(trials, trial), who, why, ON_COMMAND_LINE)
         store.append(EventKind.DISCARD, after)
     return after
 
