@@ -73,6 +73,32 @@ def test_a_fixed_parameter_has_no_error(data):
     assert np.isnan(fit.local_minima[0].intervals()[2]).all()
 
 
+def test_a_logarithmic_scale():
+    """Of a fit with a poorly known rate, the interval is symmetric in the logarithm, so it is positive."""
+    space = dale.Space(k=dale.Float(1e-4, 1e2, log=True), a=(-3, 3))
+    fun = lambda p: 0.5 * ((np.log(p["k"]) - np.log(0.02)) / 1.5) ** 2 + 0.5 * ((p["a"] - 1) / 0.2) ** 2  # noqa: E731
+    minimum = dale.minimize(fun, space, budget=25, seed=0).local_minima[0]
+    z = 1.959964
+    expected = [[0.02 * np.exp(-1.5 * z), 0.02 * np.exp(1.5 * z)], [1 - 0.2 * z, 1 + 0.2 * z]]
+    assert minimum.intervals() == pytest.approx(np.array(expected), rel=1e-4)
+
+
+def test_parameters_that_equalities_determine():
+    space = dale.Space(a=(0, 1), b=(0, 1), c=(0, 1), fixed=dale.Float(0.1, 0.1))
+
+    def fun(p):
+        return 0.5 * ((p["a"] - 0.3) / 0.01) ** 2 + 0.5 * ((p["b"] - 0.2) / 0.03) ** 2
+
+    minimum = dale.minimize(fun, space, budget=25, seed=0, constraints="a + b + 2 * c == 1").local_minima[0]
+    J = np.array([[1, 0], [0, 1], [-0.5, -0.5]])
+    expected = J @ np.diag([0.01**2, 0.03**2]) @ J.T
+    assert minimum.covariance()[:3, :3] == pytest.approx(expected, rel=1e-4, abs=1e-12)
+    assert np.isnan(minimum.covariance()[3]).all()
+    half = 1.959964 * np.sqrt(np.diag(expected))
+    expected = np.array([0.3, 0.2, 0.25])[:, None] + np.outer(half, [-1, 1])
+    assert minimum.intervals()[:3] == pytest.approx(expected, rel=1e-3)
+
+
 def test_misuse(minimum):
     with pytest.raises(ValueError, match=r"level must be a probability between 0 and 1, such as 0\.95, got 95"):
         minimum.intervals(95)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -37,6 +37,8 @@ class LocalMinimum:
             better three quarters of all observations.
         direction: Whether the objective is minimised or maximised; then this is a local maximum, and the Hessian has
             negative eigenvalues.
+        log: Which parameters have a logarithmic scale, (d,); empty for none.
+        dependence: Derivatives of each parameter by the others where equalities determine some, (d, d); else None.
 
     Examples:
         >>> import dale
@@ -56,6 +58,8 @@ class LocalMinimum:
     n_points: int
     converged: bool
     direction: Direction = Direction.MINIMIZE
+    log: tuple[bool, ...] = field(default=(), repr=False)
+    dependence: Matrix | None = field(default=None, repr=False)
 
     @property
     def curvature(self) -> Matrix:
@@ -66,8 +70,8 @@ class LocalMinimum:
         """Covariance of the parameters that a fit by this objective has at the minimum, in the user's units, (d, d).
 
         With H the Hessian, it is H^-1 where the objective is minus the logarithm of a likelihood, and 2 noise^2 H^-1
-        where it is a sum of squared residuals; -H^-1 where the logarithm of a likelihood is maximised. NaN where a
-        parameter is fixed or a choice.
+        where it is a sum of squared residuals; -H^-1 where the logarithm of a likelihood is maximised. Parameters that
+        equalities determine follow from the others. NaN where a parameter is fixed or a choice.
 
         Args:
             noise: Standard deviation of each residual, for a sum of squares; None for minus a log likelihood. Where it
@@ -86,8 +90,13 @@ class LocalMinimum:
         free, d, normalised = with_unit_diagonal(self.curvature)
         if len(free) == 0 or not np.linalg.eigvalsh(normalised)[0] > 0:
             raise ValueError("the Hessian is not positive definite: a direction of the parameters is not determined")
-        covariance = np.full(self.hessian.shape, np.nan)
-        covariance[np.ix_(free, free)] = factor * np.linalg.inv(normalised) / np.outer(d[free], d[free])
+        covariance, known = np.full(self.hessian.shape, np.nan), free
+        of_free = factor * np.linalg.inv(normalised) / np.outer(d[free], d[free])
+        if self.dependence is not None:
+            J = self.dependence[:, free]
+            known = np.flatnonzero(np.any(J != 0, axis=1))
+            of_free = J[known] @ of_free @ J[known].T
+        covariance[np.ix_(known, known)] = of_free
         return covariance
 
     @property
@@ -99,6 +108,9 @@ class LocalMinimum:
 
     def intervals(self, level: float = 0.95, noise: float | None = None) -> Matrix:
         """Confidence intervals of the parameters of a fit, by a normal approximation, in the user's units, (d, 2).
+
+        The approximation is made in the scale of the parameter: the interval of one with a logarithmic scale is
+        symmetric in its logarithm, and positive.
 
         Args:
             level: Probability that an interval covers the true parameter.
@@ -116,7 +128,11 @@ class LocalMinimum:
             raise ValueError(f"level must be a probability between 0 and 1, such as 0.95, got {level!r}")
         half = float(ndtri(0.5 + level / 2)) * np.sqrt(np.diag(self.covariance(noise)))
         x = np.array([np.nan if np.isnan(h) else float(v) for v, h in zip(self.x, half, strict=True)])
-        return np.column_stack([x - half, x + half])
+        if not any(self.log):
+            return np.column_stack([x - half, x + half])
+        log = np.array(self.log)
+        factor = np.exp(np.divide(half, x, out=np.zeros(len(x)), where=log))
+        return np.column_stack([np.where(log, x / factor, x - half), np.where(log, x * factor, x + half)])
 
 
 def with_unit_diagonal(hessian: Matrix) -> tuple[np.ndarray, Vector, Matrix]:

@@ -267,4 +267,17 @@ def _in_units(minimum: CubeMinimum, scale: Standardize, space: Space) -> LocalMi
         radius=minimum.region.radius,
         n_points=minimum.n_points,
         converged=minimum.converged,
+        log=tuple(space.parameters[name].log for name in space.names),
+        dependence=_dependence(space),
     )
+
+
+def _dependence(space: Space) -> Matrix | None:
+    """Derivatives of all parameters by those that equalities leave free, (d, d); None without equalities."""
+    if space.equalities is None:
+        return None
+    J, place = np.eye(len(space.names)), {name: i for i, name in enumerate(space.names)}
+    rows, columns = ([place[name] for name in names] for names in (space.equalities.determined, space.equalities.free))
+    J[rows] = 0.0
+    J[np.ix_(rows, columns)] = space.equalities.weights[0]
+    return J
