@@ -76,6 +76,27 @@ class TestSameSpace:
                 fork.tell(trial.id, 1.0)
             assert optimizer.history[trial.id].state is TrialState.PENDING
 
+    def test_pending_trials_come_first_in_memory_too(self):
+        optimizer = dale.Optimizer(BOUNDS, seed=0)
+        for trial in optimizer.ask(6):
+            if trial.id not in (2, 4):
+                optimizer.tell(trial, valley(trial.x))
+        for fork in (dale.fork(optimizer), dale.fork(optimizer.result()), copy.deepcopy(dale.fork(optimizer))):
+            assert [t.id for t in fork.ask(3)] == [2, 4, 6]
+            assert fork.ask().id == 7
+        fork = dale.fork(optimizer)
+
+        def fails():
+            with fork.transaction():
+                assert fork.ask().id == 2
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fails()  # then nothing has happened
+        fork.tell(4, 1.0)
+        assert [fork.ask().id, fork.ask().id] == [2, 6]
+        assert optimizer.ask().id == 6  # its own pending trials are being evaluated
+
     def test_settings_go_along(self, tmp_path):
         constraint = LinearConstraint([[1, 1]], ub=2)
         method = dale.methods.DefaultMethod(n_initial=5)

@@ -13,7 +13,7 @@ from dale.errors import ForkWarning
 from dale.history.direction import Direction
 from dale.history.result import Result
 from dale.history.transfer import transfer
-from dale.history.trial import Trial
+from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method, check_method, require_constraints
 from dale.optimizer import Optimizer
 from dale.space.constraints import Constraints, as_constraints
@@ -39,7 +39,8 @@ def fork(
     """A new run that begins with the trials of another one; that one does not change.
 
     Without a new space the fork continues as the run itself would have: with the same seed and trials it proposes the
-    same points, bit for bit. Corrections of these trials go along, also later ones. Pending trials stay pending.
+    same points, bit for bit. Corrections of these trials go along, also later ones. Trials that are pending in the run
+    are pending in the fork too, and the first that its ``ask`` returns.
 
     With a new space, all trials that fit become added data, as by ``Optimizer.add``: steps and reasons belong to the
     old space. Those that do not fit are left out, and a ``ForkWarning`` counts them. Transient failures, pending and
@@ -90,7 +91,8 @@ def fork(
     optimizer = Optimizer(chosen, seed=known.seed, **settings)
     if store is None:
         history = replay(optimizer.snapshot.history, events, chosen)
-        optimizer.__setstate__({**optimizer.__getstate__(), "_history": history})  # as a copy is made
+        pending = tuple(t.id for t in history.trials if t.state is TrialState.PENDING)
+        optimizer.__setstate__({**optimizer.__getstate__(), "_history": history, "_inherited": pending})  # like a copy
     else:
         create(resolve_path(store), {**problem, **origin(known.path, n)}, events, must_be_new=True)
         optimizer = Optimizer(chosen, store=store, **settings)

@@ -352,16 +352,6 @@ class Optimizer(ChangingRun):
             self._proposed = snapshot, Proposal(point, reason.in_direction(self.direction))
         return self._proposed[1]
 
-    def _reassign(self, domain: Domain) -> Trial | None:
-        """A trial left pending by a process that is gone, assigned to this one; with the values that are held."""
-        if self._store is None:
-            return None
-        trials = (self._history.trials[number] for number in self._store.abandoned())
-        abandoned = next((t for t in trials if domain.contains(t.unit_x[None, :])[0]), None)
-        if abandoned is not None:
-            self._store.append(EventKind.REASSIGN, abandoned)
-        return abandoned
-
     def _again(self, trial: Trial, reason: Reason) -> Trial:
         """A new trial at the point of an earlier one, to the last bit."""
         return self._record(trial.params, trial.unit_x, reason, allowed=trial.allowed)

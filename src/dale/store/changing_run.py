@@ -8,7 +8,8 @@ from threading import RLock
 from typing import Self
 
 from dale.history.run_state import RunState
-from dale.history.trial import Trial
+from dale.history.trial import Trial, TrialState
+from dale.space.domain import Domain
 from dale.store.events import EventKind
 from dale.store.store import Store
 
@@ -19,6 +20,7 @@ class ChangingRun(RunState):
     _lock: RLock
     _store: Store | None
     _in_transaction: bool
+    _inherited: tuple[int, ...] = ()  # pending trials of the run that this one is a fork of, in memory
 
     @property
     def store(self) -> str | None:
@@ -44,7 +46,8 @@ class ChangingRun(RunState):
             if self._in_transaction:
                 yield
                 return
-            before, position = self._history, None if self._store is None else self._store.position()
+            before, inherited = self._history, self._inherited
+            position = None if self._store is None else self._store.position()
             self._in_transaction = True
             try:
                 with self._stored():
@@ -52,7 +55,7 @@ class ChangingRun(RunState):
             except BaseException:  # Ctrl-C may come after the store has committed: then the events are read again
                 if self._store is not None and position is not None:
                     self._store.rewind(position)
-                self._history = before
+                self._history, self._inherited = before, inherited
                 raise
             finally:
                 self._in_transaction = False
@@ -66,6 +69,21 @@ class ChangingRun(RunState):
         with self._store.transaction() as events:
             self._history = self._store.replay(self._history, events)
             yield
+
+    def _reassign(self, domain: Domain) -> Trial | None:
+        """A trial that nobody evaluates any more, for the caller to evaluate; with the values that are held.
+
+        It was left pending by a process that is gone, or by the run that this one is a fork of.
+        """
+        numbers = self._inherited if self._store is None else self._store.abandoned()
+        pending = (self._history.trials[number] for number in numbers)
+        pending = (t for t in pending if t.state is TrialState.PENDING and domain.contains(t.unit_x[None, :])[0])
+        abandoned = next(pending, None)
+        if abandoned is not None and self._store is not None:
+            self._store.append(EventKind.REASSIGN, abandoned)
+        elif abandoned is not None:
+            self._inherited = tuple(number for number in self._inherited if number != abandoned.id)
+        return abandoned
 
     def _change(self, kind: EventKind, before: Trial, after: Trial) -> Trial:
         return before if after is before else self._write(kind, [after])[0]
