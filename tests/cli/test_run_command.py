@@ -59,6 +59,15 @@ class TestRun:
         assert main(["report", "run.db"]) == 0
         assert "--maximize" in Path("run.html").read_text()
 
+    def test_held_parameters(self, capsys):
+        assert main(line("--budget", "6", "--seed", "0", "--fixed", "b=3", "--no-progress")) == 0
+        run = dale.open("run.db")
+        assert {t.params["b"] for t in run.history} == {3}
+        assert "held        b=3" in capsys.readouterr().out
+        for text, message in (("b", "--fixed: expected NAME=VALUE, got 'b'"), ("c=1", "fixed: expected names out of")):
+            assert main(line("--budget", "6", "--fixed", text)) == 2
+            assert message in capsys.readouterr().err
+
     def test_a_store_is_read_and_verified_once(self, monkeypatch, capsys):
         assert main(line("--budget", "3", "--no-progress")) == 0
         verified = []

@@ -63,6 +63,22 @@ def test_best_and_trials(store, capsys):
     ]  # fmt: skip
 
 
+def test_constraints_and_extra_values(tmp_path, capsys):
+    def fun(p):
+        return dale.Evaluation(p["a"], constraints=[0.25 - p["a"]], extra={"rmse": 0.125, "name": "fit"})
+
+    store = tmp_path / "more.db"
+    dale.minimize(fun, dale.Space(a=(0.0, 1.0)), budget=4, seed=0, store=store)
+    assert main(["show", str(store), "--trials", "--best", "1"]) == 0
+    out = capsys.readouterr().out
+    best = dale.open(store).best
+    expected = f"constraints {best.constraints[0]:.4g}  rmse=0.125, name='fit'"
+    assert out.count(expected) == 2  # among the best, and among all
+    page = tmp_path / "more.html"
+    assert main(["report", str(store), "-o", str(page)]) == 0
+    assert '"extra":[[["rmse","0.125"],["name","fit"]]' in page.read_text()
+
+
 def test_files(store, capsys):
     before = store.read_bytes()
     assert main(["show", "run.db", "--csv", "out.csv", "--json", "out.json"]) == 0

@@ -84,7 +84,9 @@ class TestContent:
         data = page(run)
         n = len(run.history)
         columns = {
-            k: v for k, v in data["trials"].items() if isinstance(v, list) and k not in ("at", "errors", "outlier")
+            k: v
+            for k, v in data["trials"].items()
+            if isinstance(v, list) and k not in ("at", "errors", "outlier", "elsewhere")
         }
         assert {len(column) for column in columns.values()} == {n}
         assert {len(column) for column in data["trials"]["at"]} == {n}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 import dale
+from dale.cli.assignments import read_assignments
 from dale.space.space import Space
 from dale.store.fork import fork_store
 
@@ -41,19 +41,8 @@ def run(args: argparse.Namespace) -> int:
     space = None if args.space is None else Space.from_toml(args.space)
     if space is None and args.fill:
         raise ValueError(f"--set: expected only with --space, got {' '.join(args.fill)}")
-    fill = None if space is None else _fill(args.fill, space)
+    fill = None if space is None else read_assignments("--set", args.fill, space)
     n_outside = fork_store(source, args.store, at=args.at, space=space, fill=fill)
     left_out = f"; {n_outside} are outside of the new space and were left out" if n_outside else ""
     print(f"wrote {args.store} with {len(dale.open(args.store).history)} trials of {args.source}{left_out}")
     return 0
-
-
-def _fill(assignments: Sequence[str], space: Space) -> dict[str, Any]:
-    """Values of parameters by name; text is parsed as the parameter needs it."""
-    fill = {}
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise ValueError(f"--set: expected NAME=VALUE, got {assignment!r}")
-        fill[name] = space.parameters[name].parse(text) if name in space.parameters else text
-    return fill

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, get_args
 import dale
 from dale import methods
 from dale._progress import is_terminal
+from dale.cli.assignments import read_assignments
 from dale.cli.main import EXIT_SIGNALS, escape_control_characters, is_failed_write, say
 from dale.evaluate.command import logs_of
 from dale.evaluate.failures import MAX_SHOWN, OnError, describe_end
@@ -73,6 +74,13 @@ def add_parser(subparsers: Any) -> None:
         metavar="STD",
         help="standard deviation of the noise in the values (auto)",
     )
+    add(
+        "--fixed",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter that you cannot choose in this run; for each such parameter",
+    )
     add("--x0", metavar="FILE", help="CSV file with points to evaluate first")
     add("--y0", metavar="COLUMN", help="column of that file with their values, if known")
     add("--result", metavar="FILE", help="JSON file that the program writes its value to, such as {directory}/out.json")
@@ -90,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the optimization, and return the exit status."""
     objective = _objective(args)
     space = Space.from_toml(args.space)
+    fixed = read_assignments("--fixed", args.fixed, space)
     report = Report(args)
     try:
         with _executor(args.dask) as executor, warnings.catch_warnings():
@@ -109,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
                 time_limit=args.time_limit,
                 tolerance=args.tolerance,
                 stopping=report,
+                fixed=fixed or None,
                 n_parallel=args.n_parallel,
                 executor=executor,
                 timeout=args.timeout,

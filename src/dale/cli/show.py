@@ -18,7 +18,7 @@ from dale.evaluate.command import logs_of
 from dale.history.direction import Direction
 from dale.history.failures import exception_line
 from dale.history.trial import Trial, TrialState
-from dale.space.point import format_point
+from dale.space.point import format_point, short_repr
 
 N_BEST, N_FAILURES = 5, 5  # listed trials
 MAX_WIDTH = 160  # characters of a line; longer ones are truncated
@@ -60,7 +60,8 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
     yield str(opened.result()).splitlines()
     best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.loss, t.id))[: max(n_best, 0)]
     if best:
-        yield ["best trials", *_table([(str(t.id), f"{t.value:.10g}", format_point(t.params)) for t in best])]
+        rows = [(str(t.id), f"{t.value:.10g}", format_point(t.params), *_more(t)) for t in best]
+        yield ["best trials", *_table(rows)]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
         rows = [(str(t.id), exception_line(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
@@ -123,9 +124,21 @@ def _row(trial: Trial) -> tuple[str, ...]:
     value = (
         str(trial.state) if trial.value is None else f"{trial.value:.10g}" + ("" if trial.feasible else " infeasible")
     )
-    return str(trial.id), value, format_point(trial.params), str(trial.reason)
+    return str(trial.id), value, format_point(trial.params), *_more(trial), str(trial.reason)
+
+
+def _more(trial: Trial) -> tuple[str, str]:
+    """Outcome constraints and extra values; empty if there are none."""
+    constraints = ", ".join(f"{c:.4g}" for c in trial.constraints)
+    extra = ", ".join(f"{key}={_cell(value)}" for key, value in trial.extra.items())
+    return f"constraints {constraints}" if constraints else "", extra
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else short_repr(value)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    rows, widths = list(zip(*columns, strict=True)), [max(map(len, column)) for column in columns]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -23,6 +24,7 @@ from dale.view.run_view import RunView
 from dale.view.style import SOURCE_STYLES
 
 MAX_ERROR, MAX_ERRORS = 6_000, 200_000  # characters of one error, and of all of them
+MAX_EXTRA = 300  # characters of one extra value
 TOO_FEW = 2  # values below which there is no surrogate
 
 
@@ -105,6 +107,7 @@ def _trials(view: RunView) -> dict[str, Any]:
         "source": [str(t.reason.source) for t in trials],
         "at": [_column(view, name, trials) for name in view.space.names],
         "constraints": [significant(t.constraints) for t in trials] if any(t.constraints for t in trials) else None,
+        "extra": [_extra(t) for t in trials] if any(t.extra for t in trials) else None,
         "reason": [_reason(t) for t in trials],
         "predicted": significant(t.reason.mean for t in trials),
         "std": significant((predicted[t.id].std if t.id in predicted else t.reason.std) for t in trials),
@@ -112,6 +115,12 @@ def _trials(view: RunView) -> dict[str, Any]:
         "errors": errors.texts,
         "bestTrial": None if view.best is None else view.best.id,
     }
+
+
+def _extra(trial: Trial) -> list[list[str]]:
+    """Extra values by name, as text."""
+    texts = ((key, value if isinstance(value, str) else json.dumps(value)) for key, value in trial.extra.items())
+    return [[text_of(key), _shortened(text, MAX_EXTRA)] for key, text in texts]
 
 
 def _reason(trial: Trial) -> str:

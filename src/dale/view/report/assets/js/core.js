@@ -18,6 +18,7 @@ const trials = data.trials.id.map((id, k) => ({
   source: data.trials.source[k],
   at: data.trials.at.map((column) => column[k]),
   constraints: data.trials.constraints ? data.trials.constraints[k] : [],
+  extra: data.trials.extra ? data.trials.extra[k] : [],
   reason: data.trials.reason[k],
   predicted: data.trials.predicted[k],
   std: data.trials.std[k],

@@ -22,6 +22,7 @@ function detailsOf(trial) {
     rows.push(["Predicted", `${format(trial.predicted)} ± ${format(trial.std, 2)}${came}`]);
   }
   if (trial.constraints.length) rows.push(["Constraints", trial.constraints.map((c) => format(c, 4)).join(", ") + " (at most 0 where satisfied)"]);
+  for (const [key, text] of trial.extra) rows.push([`Extra: ${key}`, text]);
   const point = params.map((p, i) => [p.name, paramText(i, trial.at[i], 9)]);
   if (data.store) rows.push(["Explain", `dale why ${data.store} ${trial.id}`]);
   return h("div", { class: "detail-body" }, pairs([...rows, ...timesOf(trial)]), h("div", {}, h("h3", { text: "Point" }), pairs(point)),
