@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -126,9 +127,28 @@ class Result(Viewable, Tabular, OptimizeResult):
     def __dir__(self) -> list[str]:
         return sorted({*self, *VIEWS, "local_minima", "to_csv", "to_frame"})  # local_minima: not computed yet
 
+    def __copy__(self) -> Result:
+        return self._with_snapshot(dict(self))
+
+    def copy(self) -> Result:
+        """A shallow copy."""
+        return copy.copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Result:
+        for trial in self.get("history", ()):  # frozen, so they are shared
+            memo[id(trial)], memo[id(trial.params)] = trial, trial.params
+        return self._with_snapshot(copy.deepcopy(dict(self), memo))
+
+    def _with_snapshot(self, values: dict[str, Any]) -> Result:
+        """Another result of the same state, which is frozen: so it knows constraints that are code."""
+        other = type(self)(values)
+        if "_snapshot" in self.__dict__:
+            object.__setattr__(other, "_snapshot", self.__dict__["_snapshot"])
+        return other
+
     def __reduce__(self) -> tuple[Any, ...]:
         if "_snapshot" in self.__dict__:
-            _ = self.local_minima  # a copy or a pickle has no snapshot to compute them from
+            _ = self.local_minima  # a pickle has no snapshot to compute them from
         return type(self), (dict(self),)
 
     def __str__(self) -> str:
