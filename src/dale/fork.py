@@ -12,14 +12,13 @@ from dale import methods
 from dale.errors import ForkWarning
 from dale.history.direction import Direction
 from dale.history.result import Result
-from dale.history.transfer import transfer
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Method, check_method, require_constraints
 from dale.optimizer import Optimizer
 from dale.space.constraints import Constraints, as_constraints
 from dale.space.space import Space, as_space
 from dale.store.events import Event, replay
-from dale.store.fork import added_events, check_at, events_of, first_events, origin
+from dale.store.fork import FirstTrials, check_at, events_of, origin
 from dale.store.location import resolve_path
 from dale.store.problem import MAX_SHOWN, differences, problem_to_json
 from dale.store.run import Run, open_run
@@ -77,15 +76,15 @@ def fork(
     limits = as_constraints(given, chosen)
     chosen = chosen if limits is None else limits.space  # with equalities, if there are any
     problem = problem_to_json(chosen, known.seed, method, known.noise, given, known.objective, known.direction)
+    first = FirstTrials(known.trials[:n], known.events, known.space)
     if space is None:
-        _check_same(known, problem, fill)
-        events, n_outside = first_events(known.events, n), 0
+        _check_same(known, problem)
+        events, n_outside = first.in_same_space(fill)
     else:
-        rows, n_outside = transfer(known.trials[:n], known.space, chosen, fill)
-        if any(row.evaluation is not None and row.evaluation.constraints for row in rows):
+        if any(trial.constraints for trial in first.trials):
             require_constraints(method, outcome=True)
         problem.pop("objective", None)  # its arguments may have to change with the parameters
-        events = added_events(rows, chosen, limits)
+        events, n_outside = first.in_space(chosen, limits, fill)
     settings: dict[str, Any] = {"method": method, "noise": "auto" if known.noise is None else known.noise}
     settings |= {"constraints": given, "direction": known.direction}
     optimizer = Optimizer(chosen, seed=known.seed, **settings)
@@ -175,10 +174,8 @@ def _number_or_none(noise: float) -> float | None:
     return None if math.isnan(noise) else noise
 
 
-def _check_same(known: _Origin, problem: Mapping[str, Any], fill: Mapping[str, Any] | None) -> None:
+def _check_same(known: _Origin, problem: Mapping[str, Any]) -> None:
     """Whether a fork without a new space has the settings of the run."""
-    if fill:
-        raise ValueError(f"fill: expected only with a new space, got {dict(fill)!r}; pass space= too")
     found = [] if known.problem is None else list(differences(known.problem, problem))
     if found:
         raise ValueError(

@@ -19,7 +19,7 @@ def read_assignments(option: str, texts: Sequence[str], space: Space) -> dict[st
     Examples:
         >>> import dale
         >>> read_assignments("--fixed", ["n=3", "kind=q"], Space(n=(0, 9), kind=dale.Choice(["p", "q"])))
-        {'n': 3.0, 'kind': 'q'}
+        {'n': 3, 'kind': 'q'}
     """
     values = {}
     for text in texts:

@@ -60,8 +60,8 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
     yield str(opened.result()).splitlines()
     best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.loss, t.id))[: max(n_best, 0)]
     if best:
-        rows = [(str(t.id), f"{t.value:.10g}", format_point(t.params), *_more(t)) for t in best]
-        yield ["best trials", *_table(rows)]
+        listed = [(str(t.id), f"{t.value:.10g}", format_point(t.params), *_more(t)) for t in best]
+        yield ["best trials", *_table(listed)]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
         rows = [(str(t.id), exception_line(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from dale.history.added_data import AddedRow, added_trials
 from dale.history.correction import now
@@ -43,13 +43,9 @@ def fork_store(
         >>> len(dale.open("fork.db").history)
         3
     """
-    n = check_at(at, len(run.history))
+    n, limits = check_at(at, len(run.history)), None
     problem = dict(run.problem)
-    if space is None:
-        if fill:
-            raise ValueError(f"fill: expected only with a new space, got {dict(fill)!r}")
-        events, n_outside = first_events(run.events, n), 0
-    else:
+    if space is not None:
         if problem["constraints"] and not space.constraints:
             raise ValueError(
                 f"{run.path} has input constraints: write those of the fork into the file of its space "
@@ -60,10 +56,47 @@ def fork_store(
         problem["constraints"] = list(space.constraints)
         space = space if limits is None else limits.space  # with equalities, if there are any
         problem["space"] = space_to_json(space)
-        rows, n_outside = transfer(run.history[:n], run.space, space, fill)
-        events = added_events(rows, space, limits)
+    first = FirstTrials(run.history[:n], run.events, run.space)
+    events, n_outside = first.in_same_space(fill) if space is None else first.in_space(space, limits, fill)
     create(resolve_path(path), {**problem, **origin(run.path, n)}, events, must_be_new=True)
     return n_outside
+
+
+class ForkedEvents(NamedTuple):
+    """The events that a fork begins with.
+
+    Attributes:
+        events: The events.
+        n_outside: Number of trials that are outside of the new space, and were left out.
+    """
+
+    events: list[Event]
+    n_outside: int
+
+
+class FirstTrials(NamedTuple):
+    """The first trials of a run, in memory or on disk, for a fork.
+
+    Attributes:
+        trials: These trials.
+        events: All events of the run.
+        space: The space of the run.
+    """
+
+    trials: Sequence[Trial]
+    events: Sequence[Event]
+    space: Space
+
+    def in_same_space(self, fill: Mapping[str, Any] | None) -> ForkedEvents:
+        """The same events, as if the run had only these trials; with everything that became of them since."""
+        if fill:
+            raise ValueError(f"fill: expected only with a new space, got {dict(fill)!r}; pass the new space too")
+        return ForkedEvents(first_events(self.events, len(self.trials)), 0)
+
+    def in_space(self, space: Space, constraints: Constraints | None, fill: Mapping[str, Any] | None) -> ForkedEvents:
+        """The trials that fit another space, as added data."""
+        rows, n_outside = transfer(self.trials, self.space, space, fill)
+        return ForkedEvents(added_events(rows, space, constraints), n_outside)
 
 
 def origin(path: str | os.PathLike[str] | None, n: int) -> dict[str, Any]:
