@@ -96,6 +96,27 @@ class TestLoading:
         assert not browser.run("document.querySelector('main').outerHTML.includes('NaN')")
         no_trouble(browser)
 
+    def test_a_run_that_maximises_with_a_held_parameter(self, browser, tmp_path):
+        def objective(p):
+            return dale.Evaluation(3 - (p["a"] - 0.3) ** 2 - (p["b"] - p["c"]) ** 2, extra={"rmse": 0.5})
+
+        optimizer = dale.Optimizer(dale.Space(a=(0, 1), b=(0, 1), c=(0, 1)), seed=0, direction="maximize")
+        for k in range(20):
+            trial = optimizer.ask(fixed={"c": (0.2, 0.6)[k % 2]})
+            optimizer.tell(trial, objective(trial.params))
+        browser.open(dale.report(optimizer.hold({"c": 0.6}), tmp_path / "run.html"))
+        for chart in ("convergence", "slices", "plane", "parallel", "predictions"):
+            assert browser.run(f"document.querySelectorAll('#{chart} path').length"), chart
+        text = browser.run("document.querySelector('main').textContent")
+        assert "Local maxima" in text
+        assert "Local minima" not in text
+        assert browser.run("document.getElementById('best-value').textContent") == f"{optimizer.best_value:.8g}"
+        assert browser.run("document.querySelectorAll('#parallel path[data-trial]').length") == 10  # of 20
+        browser.click("#best-trial")
+        assert "Extra: rmse" in browser.run("document.getElementById('details').textContent")
+        assert not browser.run("document.querySelector('main').outerHTML.includes('NaN')")
+        no_trouble(browser)
+
     @pytest.mark.parametrize("n", [0, 1, 2])
     def test_runs_that_have_hardly_begun(self, n, browser, tmp_path):
         optimizer = dale.Optimizer(zoo.MIXED, seed=0)
