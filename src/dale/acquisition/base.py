@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -58,6 +59,58 @@ class Acquisition(Protocol):
     def partials(self, prediction: Prediction, best: float) -> Partials:
         """Values and first derivatives."""
         ...
+
+
+class Quantity(StrEnum):
+    """What the values of an acquisition function are, or the logarithms of.
+
+    An acquisition function names it as its attribute ``quantity``; without one, it is an expected improvement.
+    """
+
+    EXPECTED_IMPROVEMENT = "expected improvement"  # in units of the objective
+    OPTIMISTIC_IMPROVEMENT = "optimistic improvement"  # in units of the objective
+    PROBABILITY = "probability"
+    INFORMATION = "information"
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether it is in units of the objective."""
+        return self in (Quantity.EXPECTED_IMPROVEMENT, Quantity.OPTIMISTIC_IMPROVEMENT)
+
+
+def quantity_of(acquisition: Acquisition) -> Quantity:
+    """What the values of an acquisition function are."""
+    return Quantity(getattr(acquisition, "quantity", Quantity.EXPECTED_IMPROVEMENT))
+
+
+class AcquisitionState(NamedTuple):
+    """What an acquisition function may adapt itself to before it is maximised.
+
+    Attributes:
+        n: Number of evaluations so far, pending ones included.
+        dimension: Number of coordinates.
+        best: The best value so far.
+        predict: Gives the model's prediction at points that cover the cube.
+    """
+
+    n: int
+    dimension: int
+    best: float
+    predict: Callable[[], Prediction]
+
+
+@runtime_checkable
+class AdaptiveAcquisition(Protocol):
+    """An acquisition function that depends on the number of evaluations or on the whole model."""
+
+    def adapted(self, state: AcquisitionState) -> Acquisition:
+        """The acquisition function to maximise in this state."""
+        ...
+
+
+def adapted(acquisition: Acquisition, state: AcquisitionState) -> Acquisition:
+    """The function itself, unless it adapts to the state."""
+    return acquisition.adapted(state) if isinstance(acquisition, AdaptiveAcquisition) else acquisition
 
 
 class SecondOrderAcquisition(Acquisition, Protocol):

@@ -1,4 +1,7 @@
-"""The probability of improvement, Phi(u) with u = (best - mean) / std.
+"""The probability of improvement, Phi(u) with u = (best - mean) / std, and its logarithm.
+
+With r(u) = phi(u) / Phi(u), the derivatives of log Phi(u) are -r / std by the mean and -u r / std by the std. For u far
+below 0, where Phi underflows, r is computed from its logarithm.
 
 Reference: Kushner, "A New Method of Locating the Maximum Point of an Arbitrary Multipeak Curve", J. Basic Eng. 1964.
 """
@@ -9,11 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from dale._arrays import Vector
-from dale.acquisition.base import LOG_SQRT_2PI, Partials, standardized_gain
+from dale.acquisition.base import LOG_SQRT_2PI, Partials, Quantity, standardized_gain
 from dale.models.base import Prediction
+
+SERIES_BELOW = -1e7  # from here on r(u) = -u to machine precision, and u^2 / 2 has no digits left
 
 
 def probability_of_improvement(mean: Vector, std: Vector, best: float) -> Partials:
@@ -29,6 +34,42 @@ def probability_of_improvement(mean: Vector, std: Vector, best: float) -> Partia
         )
 
 
+def log_probability_of_improvement(mean: Vector, std: Vector, best: float) -> Partials:
+    """log Phi(u); 0 or minus infinity where the outcome is certain."""
+    mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    certain, positive_std, u = standardized_gain(best - mean, std)
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        log_Phi = log_ndtr(u)
+        r = np.where(u > SERIES_BELOW, np.exp(-0.5 * u**2 - LOG_SQRT_2PI - log_Phi), -u)
+        return Partials(
+            np.where(certain, np.where(best > mean, 0.0, -np.inf), log_Phi),
+            np.where(certain, 0.0, -r / positive_std),
+            np.where(certain, 0.0, -u * r / positive_std),
+        )
+
+
+@dataclass(frozen=True)
+class LogProbabilityOfImprovement:
+    """log Phi((best - mean) / std), for a cool down and for regions: a certain improvement has the value 0.
+
+    Examples:
+        >>> from dale.models import Prediction
+        >>> LogProbabilityOfImprovement()(Prediction([0.0, 4.0], [1.0, 1.0]), best=0.0).round(2)
+        array([ -0.69, -10.36])
+    """
+
+    is_log: ClassVar[bool] = True
+    quantity: ClassVar[Quantity] = Quantity.PROBABILITY
+
+    def __call__(self, prediction: Prediction, best: float) -> Vector:
+        """Values, (k,)."""
+        return self.partials(prediction, best).value
+
+    def partials(self, prediction: Prediction, best: float) -> Partials:
+        """Values and first derivatives."""
+        return log_probability_of_improvement(*prediction, best)
+
+
 @dataclass(frozen=True)
 class ProbabilityOfImprovement:
     """Phi((best - mean) / std).
@@ -40,6 +81,7 @@ class ProbabilityOfImprovement:
     """
 
     is_log: ClassVar[bool] = False
+    quantity: ClassVar[Quantity] = Quantity.PROBABILITY
 
     def __call__(self, prediction: Prediction, best: float) -> Vector:
         """Values, (k,)."""
