@@ -89,7 +89,7 @@ class TestAlphaRatio:
         undivided = context.search(context.posterior(reason.length_scale))
         assert reason.log_alpha == pytest.approx(undivided.value + context.scale.log_scale)
         assert not context.regions.inside(undivided.x[None, :])[0]
-        divided = context.search(bayes._shrunk(context.posterior(reason.length_scale)))
+        divided = context.search(context.posterior(reason.length_scale).shrunk(bayes.VARIANCE_DIVISOR))
         assert divided.value < undivided.value - 1
 
     def test_before_the_values_vary_there_is_no_unit_to_store_it_in(self):
@@ -195,7 +195,9 @@ class TestRegions:
     def test_the_acquisition_value_of_a_region_is_its_certain_gain(self, with_region):
         context = context_of(with_region)
         (region,) = context.regions.live
-        assert context.region_acquisition(region) == pytest.approx(math.log(context.best - region.minimum))
+        assert context.region_acquisition(region, context.posterior(1.0)) == pytest.approx(
+            math.log(context.best - region.minimum)
+        )
         proposal = with_region.ask()
         assert proposal.reason.source is Source.LOCAL
         assert proposal.reason.std == 0

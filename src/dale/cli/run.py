@@ -37,6 +37,8 @@ METHODS: dict[str, Callable[[], Any]] = {
     "ei": methods.ei,
     "lcb": methods.lcb,
     "imgpo": methods.imgpo,
+    "spartan": methods.spartan,
+    "treed": methods.treed,
 }
 PROGRAM_OPTIONS = ("result", "key", "logs", "cwd")  # not valid with --function
 DESCRIPTION = """\

@@ -4,7 +4,7 @@ dale.minimize(f, bounds, budget=60, method=dale.methods.ei(kernel=dale.models.ke
 """
 
 from dale.acquisition.base import Acquisition, SecondOrderAcquisition
-from dale.acquisition.confidence_bound import BETA, LowerConfidenceBound
+from dale.acquisition.confidence_bound import BETA, ConfidenceSchedule, LowerConfidenceBound
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.methods.base import Capabilities, Method, Proposal
 from dale.methods.bayesian_optimization import BayesianOptimization
@@ -34,11 +34,21 @@ __all__ = [
     "imgpo",
     "lcb",
     "paper",
+    "spartan",
+    "treed",
 ]
 
 
-def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization:
+def paper(
+    *,
+    kernel: KernelFactory = SquaredExponential,
+    acquisition: Acquisition = LogExpectedImprovement(),  # noqa: B008 (frozen)
+) -> BayesianOptimization:
     """Wabersich & Toussaint: EI, alpha-ratio cool down, MGL kernel, and the constants of their Sec. 4.
+
+    Args:
+        kernel: Of the global model.
+        acquisition: The acquisition function, a logarithm (``is_log``) that gives a certain improvement a value.
 
     Where their text can be read in several ways, the one under which most of their statements hold
     (``docs/paper.md``); the others are settings of ``AlphaRatio`` and ``RegionIdentification``.
@@ -50,7 +60,10 @@ def paper(*, kernel: KernelFactory = SquaredExponential) -> BayesianOptimization
         array([0.3])
     """
     return BayesianOptimization(
-        length_scale=AlphaRatio(denominator=Denominator.STORED), regions=RegionIdentification(), kernel=kernel
+        length_scale=AlphaRatio(denominator=Denominator.STORED),
+        regions=RegionIdentification(),
+        acquisition=acquisition,
+        kernel=kernel,
     )
 
 
@@ -98,9 +111,17 @@ def ei(
 
 
 def lcb(
-    length_scale: LengthScalePolicy | None = None, *, beta: float = BETA, kernel: KernelFactory = SquaredExponential
+    length_scale: LengthScalePolicy | None = None,
+    *,
+    beta: float | ConfidenceSchedule = BETA,
+    kernel: KernelFactory = SquaredExponential,
 ) -> BayesianOptimization:
     """The lower confidence bound, mean - beta std, on one global model.
+
+    Args:
+        length_scale: How the length-scale is chosen; None for maximum likelihood.
+        beta: A number, or ``dale.acquisition.ConfidenceSchedule()`` for one that grows (Srinivas et al.).
+        kernel: Of the model.
 
     Examples:
         >>> lcb(beta=1.0).acquisition
@@ -117,3 +138,43 @@ def imgpo() -> IMGPO:
         'imgpo'
     """
     return IMGPO()
+
+
+def spartan(
+    *,
+    kernel: KernelFactory = SquaredExponential,
+    acquisition: Acquisition = LogExpectedImprovement(),  # noqa: B008 (frozen)
+) -> BayesianOptimization:
+    """Martinez-Cantin: a global kernel and a local one around the best region, weighted in space.
+
+    Args:
+        kernel: Of both.
+        acquisition: The acquisition function.
+
+    Examples:
+        >>> type(spartan().length_scale).__name__
+        'SpartanLengthScales'
+    """
+    from dale.methods.length_scale.spartan import SpartanLengthScales  # most runs need none of it
+
+    return BayesianOptimization(SpartanLengthScales(), acquisition=acquisition, kernel=kernel)
+
+
+def treed(
+    *,
+    kernel: KernelFactory = SquaredExponential,
+    acquisition: Acquisition = LogExpectedImprovement(),  # noqa: B008 (frozen)
+) -> BayesianOptimization:
+    """Assael et al.: a tree of Gaussian processes, each with its own length-scale, mean and variance.
+
+    Args:
+        kernel: Of each model.
+        acquisition: The acquisition function.
+
+    Examples:
+        >>> type(treed().length_scale).__name__
+        'TreedLengthScales'
+    """
+    from dale.methods.length_scale.treed import TreedLengthScales
+
+    return BayesianOptimization(TreedLengthScales(), acquisition=acquisition, kernel=kernel)

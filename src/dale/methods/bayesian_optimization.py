@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.base import Acquisition, check_acquisition
+from dale.acquisition.base import Acquisition, AcquisitionState, Quantity, adapted, check_acquisition, quantity_of
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.history.history import Observations
 from dale.history.reason import Reason, Source
@@ -36,12 +36,12 @@ from dale.methods.initial_design import (
     space_filling_proposal,
 )
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScalePolicy
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScalePolicy, ModelT, PastProposal, SpatialModel
 from dale.methods.region_identification import Region, RegionIdentification, Regions
 from dale.models.base import Prediction
 from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
 from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
-from dale.models.kernels.base import KernelFactory, check_kernel
+from dale.models.kernels.base import KernelFactory, StationaryKernel, check_kernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.mixed_global_local import MixedGlobalLocalPosterior
 from dale.models.preprocessing import (
@@ -100,6 +100,11 @@ class BayesianOptimization:
             )
         log_for = "AlphaRatio" if isinstance(self.length_scale, AlphaRatio) else ""
         check_acquisition(self.acquisition, log_for=log_for or ("RegionIdentification" if self.regions else ""))
+        if self.regions and quantity_of(self.acquisition) is Quantity.INFORMATION:
+            raise ValueError(
+                "acquisition: the minimum of a region is certain, so its evaluation gives no information; expected a "
+                f"function such as LogExpectedImprovement() with RegionIdentification, got {self.acquisition!r}"
+            )
         check_kernel(self.kernel)
         if self.n_initial < 1:
             raise ValueError(f"n_initial: expected at least one point of the initial design, got {self.n_initial!r}")
@@ -111,8 +116,9 @@ class BayesianOptimization:
             return first
         context = GlobalModelContext(self, snapshot, rng("global"), snapshot.cache.of(IncrementalCholesky))
         choice = self.length_scale.choose(context)  # line 6
-        found = context.search(_shrunk(choice.posterior) if context.regions.live else choice.posterior)  # line 7
-        local = [(context.region_acquisition(region), region) for region in context.open_regions]
+        model = choice.model or choice.posterior
+        found = context.find(model.shrunk(VARIANCE_DIVISOR) if context.regions.live else model, choice.point)  # line 7
+        local = [(context.region_acquisition(region, model), region) for region in context.open_regions]
         best = max(local, key=lambda pair: pair[0], default=None)
         if best is not None and (found is None or best[0] > found.value):
             return context.local_proposal(best[1], best[0], choice)
@@ -130,7 +136,7 @@ class GlobalModelContext:
     rng: np.random.Generator
     cache: IncrementalCholesky
     box: Box = field(init=False)
-    _searched: dict[GaussianProcess, Maximum | None] = field(init=False, default_factory=dict)
+    _searched: dict[SpatialModel, Maximum | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "box", Box.unit(self.dimension))
@@ -203,6 +209,38 @@ class GlobalModelContext:
         X, z = average_replicates(self.observations.X[outside], self.z[outside], self.observations.has_value[outside])
         return X, quantize(z, VALUE_RESOLUTION)
 
+    @property
+    def kernel(self) -> KernelFactory:
+        """Makes the kernel of a length-scale."""
+        return self.method.kernel
+
+    @property
+    def worst(self) -> float:
+        """Highest standardised value."""
+        return float(np.max(self.z))
+
+    @property
+    def incumbent(self) -> Vector:
+        """Point of the lowest value, (d,)."""
+        return self.observations.X[np.nanargmin(self.observations.y)]
+
+    @property
+    def proposals(self) -> tuple[PastProposal, ...]:
+        """Earlier proposals of the global model."""
+        unit = self.scale.inverse_scale(1.0) or np.finfo(float).tiny
+        found = []
+        for trial in self.snapshot.history.trials:
+            reason = trial.reason
+            if reason.source is Source.GLOBAL and reason.length_scale is not None and reason.std is not None:
+                value = math.inf if trial.value is None else float(self.scale(np.array(trial.value)))
+                found.append(PastProposal(reason.length_scale, reason.std / unit, value))
+        return tuple(found)
+
+    def fit(self, kernel: StationaryKernel) -> GaussianProcess:
+        """The global model with any kernel, given the observations outside all regions."""
+        X, z = self.outside
+        return self.with_pending(GaussianProcess.fit(kernel, X, z))
+
     def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model, given the observations outside all regions."""
         kernel = self.method.kernel(length_scale)
@@ -213,18 +251,21 @@ class GlobalModelContext:
             )
         else:
             factor = CholeskyFactor.of(kernel(X, X))
-        posterior = GaussianProcess(kernel, X, z, factor, maximum_likelihood_prior(factor, z))
+        return self.with_pending(GaussianProcess(kernel, X, z, factor, maximum_likelihood_prior(factor, z)))
+
+    def with_pending(self, model: ModelT) -> ModelT:
+        """The model, given its own means at pending points, within the range of the observed values."""
         lowest, highest = quantize([self.best, np.max(self.z)], VALUE_RESOLUTION)
         for x in self.snapshot.history.pending:
-            mean = float(posterior.predict(x[None, :]).mean[0])
-            posterior = posterior.condition(x[None, :], np.array([min(max(mean, lowest), highest)]))
-        return posterior
+            mean = float(model.predict(x[None, :]).mean[0])
+            model = model.condition(x[None, :], np.array([min(max(mean, lowest), highest)]))
+        return model
 
     @property
     def previous_log_acquisition(self) -> float | None:
         """``max_log_acquisition`` at the last proposal, in units of the present standardisation."""
         log_alpha = self.snapshot.history.log_alpha
-        return None if log_alpha is None else log_alpha - self.scale.log_scale
+        return None if log_alpha is None else log_alpha - self._log_unit
 
     def log_alpha(self, choice: LengthScaleChoice) -> float | None:
         """The acquisition value that the next choice is compared with, in units of the objective.
@@ -234,7 +275,12 @@ class GlobalModelContext:
         values = self.observations.y[self.observations.has_value]
         if choice.log_acquisition is None or np.min(values) == np.max(values):
             return None
-        return choice.log_acquisition + self.scale.log_scale
+        return choice.log_acquisition + self._log_unit
+
+    @property
+    def _log_unit(self) -> float:
+        """Logarithm of the unit of acquisition values; a probability has none."""
+        return self.scale.log_scale if quantity_of(self.method.acquisition).has_unit else 0.0
 
     def standardised(self, prior: Prior) -> Prior:
         """A mean and variance of the objective's values, in units of the model."""
@@ -246,25 +292,43 @@ class GlobalModelContext:
         found = self.search(posterior)
         return -math.inf if found is None else found.value
 
-    def search(self, posterior: GaussianProcess) -> Maximum | None:
+    def search(self, model: SpatialModel) -> Maximum | None:
         """The maximum of the acquisition function among allowed points; each model is searched once."""
-        if posterior not in self._searched:
-            self._searched[posterior] = self._search(posterior)
-        return self._searched[posterior]
+        if model not in self._searched:
+            self._searched[model] = self.climb(model, self.starts)
+        return self._searched[model]
 
-    def _search(self, posterior: GaussianProcess) -> Maximum | None:
+    def find(self, model: SpatialModel, point: Vector | None) -> Maximum | None:
+        """The maximum of the acquisition function, or its value at a point that was chosen already."""
+        if point is None:
+            return self.search(model)
+        return Maximum(point, float(self.acquisition_values(model, point[None, :])[0]))
+
+    def acquisition(self, model: SpatialModel) -> Acquisition:
+        """The acquisition function, adapted to the number of evaluations and to a model."""
         best = float(quantize(self.best, VALUE_RESOLUTION))
+        state = AcquisitionState(self.n, self.dimension, best, lambda: model.predict(self.starts))
+        return adapted(self.method.acquisition, state)
+
+    def acquisition_values(self, model: SpatialModel, A: Matrix) -> Vector:
+        """Values of the acquisition function at points A (m, d) under a model."""
+        return self.acquisition(model)(model.predict(A), float(quantize(self.best, VALUE_RESOLUTION)))
+
+    def climb(self, model: SpatialModel, starts: Matrix) -> Maximum | None:
+        """The best allowed maximum of the acquisition function from some starting points (k, d)."""
+        best = float(quantize(self.best, VALUE_RESOLUTION))
+        acquisition = self.acquisition(model)
 
         def values(A: Matrix) -> Vector:
-            return self.method.acquisition(posterior.predict(A), best)
+            return acquisition(model.predict(A), best)
 
         def value_and_gradient(x: Vector) -> tuple[float, Vector]:
-            mean, std, mean_gradient, std_gradient = posterior.predict_with_gradient(x)
+            mean, std, mean_gradient, std_gradient = model.predict_with_gradient(x)
             prediction = Prediction(np.array(mean), np.array(std))
-            value, by_mean, by_std = self.method.acquisition.partials(prediction, best)
+            value, by_mean, by_std = acquisition.partials(prediction, best)
             return float(value), by_mean * mean_gradient + by_std * std_gradient
 
-        return maximize(values, value_and_gradient, self.starts, self.box, self.allowed)
+        return maximize(values, value_and_gradient, starts, self.box, self.allowed)
 
     @cached_property
     def starts(self) -> Matrix:
@@ -272,8 +336,7 @@ class GlobalModelContext:
 
         The global model does not see the observations in a region, so it often has a narrow maximum close to one.
         """
-        incumbent = self.observations.X[np.nanargmin(self.observations.y)]
-        starts = [starting_points(self.rng, self.box, incumbent)]
+        starts = [starting_points(self.rng, self.box, self.incumbent)]
         for region in self.regions.live:
             directions, distances = self.rng.standard_normal((2, NEAR_POINTS, self.dimension))
             directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -289,13 +352,14 @@ class GlobalModelContext:
             & are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         )
 
-    def region_acquisition(self, region: Region) -> float:
+    def region_acquisition(self, region: Region, model: SpatialModel) -> float:
         """Acquisition value at the minimum of a region, where the std is 0 (``models/mixed_global_local.py``)."""
-        return float(self.method.acquisition(Prediction(np.array(region.minimum), np.array(0.0)), self.best))
+        return float(self.acquisition(model)(Prediction(np.array(region.minimum), np.array(0.0)), self.best))
 
     def model(self, choice: LengthScaleChoice) -> MixedGlobalLocalPosterior:
         """The posterior under the MGL kernel (eq. 18): the global model outside, a quadratic in each live region."""
-        return MixedGlobalLocalPosterior(choice.posterior, tuple(region.fit for region in self.regions.live))
+        outside = choice.model or choice.posterior
+        return MixedGlobalLocalPosterior(outside, tuple(region.fit for region in self.regions.live))
 
     def local_proposal(self, region: Region, value: float, choice: LengthScaleChoice) -> Proposal:
         """The minimum of a region."""
@@ -310,19 +374,16 @@ class GlobalModelContext:
 
     def _reason(self, source: Source, x: Vector, value: float, choice: LengthScaleChoice) -> Reason:
         mean, std = self.model(choice).predict(x[None, :])
+        acquisition = self.method.acquisition
+        is_log_ei = acquisition.is_log and quantity_of(acquisition) is Quantity.EXPECTED_IMPROVEMENT
         return Reason(
             source,
             length_scale=choice.length_scale,
             log_alpha_ratio=choice.log_alpha_ratio,
             cooled=choice.cooled,
             log_alpha=self.log_alpha(choice),
-            expected_improvement=self.scale.inverse_scale(math.exp(value)) if self.method.acquisition.is_log else None,
+            expected_improvement=self.scale.inverse_scale(math.exp(value)) if is_log_ei else None,
             mean=self.scale.inverse(float(mean[0])),
             std=self.scale.inverse_scale(float(std[0])),
             n_regions=len(self.regions.live),
         )
-
-
-def _shrunk(posterior: GaussianProcess) -> GaussianProcess:
-    """The variance scaled down "for consistency with the quadratic part" (Sec. 4)."""
-    return posterior.with_prior(Prior(posterior.prior.mean, posterior.prior.variance / VARIANCE_DIVISOR))

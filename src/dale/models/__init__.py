@@ -1,11 +1,19 @@
 """Probabilistic models of the objective and of its constraints: Gaussian processes and local Taylor polynomials."""
 
+from importlib import import_module
+from typing import Any
+
 from dale.models.base import Model, Prediction, PredictionDerivatives, PredictionGradient
 from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
 from dale.models.constraint_gp import fit_constraints
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.gaussian_process import GaussianProcess, Prior, maximum_likelihood_prior
-from dale.models.likelihood import leave_one_out, log_leave_one_out_density, log_marginal_likelihood
+from dale.models.likelihood import (
+    conditional_log_likelihood,
+    leave_one_out,
+    log_leave_one_out_density,
+    log_marginal_likelihood,
+)
 from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
 from dale.models.noisy_gp import NoisyFit, NoisyGP, fit_noise
 from dale.models.quadratic_fit import QuadraticFit
@@ -31,6 +39,9 @@ __all__ = [
     "QuadraticFit",
     "Standardize",
     "TaylorModel",
+    "TreeSettings",
+    "TreedGaussianProcess",
+    "conditional_log_likelihood",
     "fit_constraints",
     "fit_noise",
     "leave_one_out",
@@ -38,3 +49,19 @@ __all__ = [
     "log_marginal_likelihood",
     "maximum_likelihood_prior",
 ]
+
+_ON_FIRST_USE = {  # name: module
+    "TreeSettings": "treed",
+    "TreedGaussianProcess": "treed",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import some names on first use: most runs need none of them."""
+    if name in _ON_FIRST_USE:
+        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

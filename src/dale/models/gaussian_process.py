@@ -108,6 +108,10 @@ class GaussianProcess:
             return self
         return GaussianProcess(self.kernel, self.points, self.values, self.factor, prior)
 
+    def shrunk(self, divisor: float) -> GaussianProcess:
+        """The same observations with a variance divided by this."""
+        return self.with_prior(Prior(self.prior.mean, self.prior.variance / divisor))
+
     def condition(self, X: Matrix, y: Vector) -> GaussianProcess:
         """A new model with more observations X (k, d), y (k,) without noise and the same prior, in O(k n^2)."""
         factor, points = self.factor, self.points

@@ -51,6 +51,14 @@ class LocalModel(Protocol):
         ...
 
 
+class OutsideModel(Protocol):
+    """The model of the outside, such as a ``GaussianProcess``."""
+
+    def predict(self, A: Matrix, /) -> Prediction:
+        """Mean and std at points A (m, d)."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class MixedGlobalLocalPosterior:
     """One model for each part of the cube.
@@ -68,7 +76,7 @@ class MixedGlobalLocalPosterior:
         array([0.0625])
     """
 
-    outside: GaussianProcess
+    outside: OutsideModel
     regions: tuple[LocalModel, ...]
 
     @classmethod

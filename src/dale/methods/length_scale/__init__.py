@@ -1,5 +1,8 @@
 """Policies that choose the length-scale of a global model."""
 
+from importlib import import_module
+from typing import Any
+
 from dale.methods.length_scale.alpha_ratio import AlphaRatio, Denominator
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.floor import length_scale_floor
@@ -9,18 +12,50 @@ from dale.methods.length_scale.policy import (
     LengthScaleChoice,
     LengthScaleContext,
     LengthScalePolicy,
+    PastProposal,
+    SearchContext,
+    SpatialModel,
     StoredAlphaContext,
 )
 
 __all__ = [
     "AlphaRatio",
+    "Criterion",
     "Denominator",
+    "Ensemble",
     "Fixed",
     "LeaveOneOut",
     "LengthScaleChoice",
     "LengthScaleContext",
     "LengthScalePolicy",
     "MaximumLikelihood",
+    "OneStage",
+    "PastProposal",
+    "SearchContext",
+    "SpartanLengthScales",
+    "SpatialModel",
     "StoredAlphaContext",
+    "TreedLengthScales",
+    "UpperBounded",
     "length_scale_floor",
 ]
+
+_ON_FIRST_USE = {  # name: module
+    "Criterion": "one_stage",
+    "Ensemble": "ensemble",
+    "OneStage": "one_stage",
+    "SpartanLengthScales": "spartan",
+    "TreedLengthScales": "treed",
+    "UpperBounded": "upper_bounded",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import some names on first use: most runs need none of them."""
+    if name in _ON_FIRST_USE:
+        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,8 @@
 """Covariance functions. Stationary ones are correlations; the model holds their variance."""
 
+from importlib import import_module
+from typing import Any
+
 from dale.models.kernels.base import Kernel, KernelFactory, LengthScale, StationaryKernel
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal
@@ -13,7 +16,23 @@ __all__ = [
     "Matern52",
     "MixedGlobalLocal",
     "Quadratic",
+    "Spartan",
     "SquaredExponential",
     "StationaryKernel",
     "quadratic_features",
 ]
+
+_ON_FIRST_USE = {  # name: module
+    "Spartan": "spartan",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import some names on first use: most runs need none of them."""
+    if name in _ON_FIRST_USE:
+        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
