@@ -160,7 +160,7 @@ class SearchContext(LengthScaleContext, Protocol):
 
 def search_context(context: LengthScaleContext, policy: object) -> SearchContext:
     """The context, if it provides what such a policy needs."""
-    if not hasattr(context, "with_pending"):
+    if not hasattr(context, "climb"):
         raise TypeError(
             f"{type(policy).__name__} needs a method that lets it choose the model: dale.methods.BayesianOptimization"
         )
