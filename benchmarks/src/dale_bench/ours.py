@@ -8,7 +8,14 @@ from functools import lru_cache, partial
 import numpy as np
 
 from dale import methods
+from dale.acquisition import (
+    ConfidenceSchedule,
+    LogLowerConfidenceBound,
+    LogMaxValueEntropy,
+    LogProbabilityOfImprovement,
+)
 from dale.methods.base import Method
+from dale.methods.length_scale import Ensemble, OneStage, UpperBounded
 from dale.methods.length_scale.alpha_ratio import AlphaRatio, Denominator
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.leave_one_out import LeaveOneOut
@@ -64,6 +71,27 @@ def _contender(name: str, label: str, make: Callable[[Objective], Method]) -> Co
     return Contender(name, partial(ask_and_tell, make), label)
 
 
+AR = AlphaRatio(denominator=Denominator.STORED)
+# What the paper discusses or could be combined with (docs/related.md).
+RELATED = (
+    _contender("one_stage", "one stage, likelihood", lambda _: methods.ei(OneStage())),
+    _contender("goal_seeking_ei", "one stage, goal-seeking EI", lambda _: methods.ei(OneStage("expected_improvement"))),
+    _contender("upper_bounded", "EI ML, upper bound", lambda _: methods.ei(UpperBounded())),
+    _contender("ensemble", "EI ensemble", lambda _: methods.ei(Ensemble())),
+    _contender("spartan", "Spartan", lambda _: methods.spartan()),
+    _contender("treed", "treed", lambda _: methods.treed()),
+    _contender("lcb_schedule", "LCB ML, schedule", lambda _: methods.lcb(beta=ConfidenceSchedule())),
+    _contender(
+        "ar_lcb",
+        "LCB AR, schedule",
+        lambda _: methods.ei(AR, acquisition=LogLowerConfidenceBound(ConfidenceSchedule())),
+    ),
+    _contender("ar_pi", "PI AR", lambda _: methods.ei(AR, acquisition=LogProbabilityOfImprovement())),
+    _contender("ar_mes", "MES AR", lambda _: methods.ei(AR, acquisition=LogMaxValueEntropy())),
+    _contender(
+        "paper_lcb", "LCB AR + MGL", lambda _: methods.paper(acquisition=LogLowerConfidenceBound(ConfidenceSchedule()))
+    ),
+)
 OURS = (
     _contender("default", "dale", lambda _: methods.default()),
     _contender("paper", "EI AR + MGL (paper)", lambda _: methods.paper()),
@@ -74,4 +102,5 @@ OURS = (
     _contender("ei_ml", "EI ML", lambda _: methods.ei(MaximumLikelihood())),
     _contender("lcb", "LCB ML", lambda _: methods.lcb()),
     Contender("imgpo", partial(ask_and_tell, lambda _: methods.imgpo()), "IMGPO", starts_at_center=True),
+    *RELATED,
 )

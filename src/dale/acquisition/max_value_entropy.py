@@ -28,13 +28,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from dale._arrays import Vector
 from dale.acquisition.base import LOG_SQRT_2PI, AcquisitionState, Partials, Quantity
 from dale.models.base import Prediction
 
-N_SAMPLES = 16
+N_SAMPLES = 8
 QUARTILES = (0.25, 0.5, 0.75)  # of y*, to which the Gumbel distribution is fitted
 BISECTIONS = 60
 MILLS_ABOVE = 8.0  # -log Phi = Phi(-g) to 1e-16
@@ -87,9 +87,11 @@ def log_max_value_entropy(mean: Vector, std: Vector, minima: Vector | tuple[floa
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         g = np.clip((mean[..., None] - np.asarray(minima)) / positive[..., None], -MAX_G, MAX_G)  # (..., K)
         log_value, slope = log_entropy_reduction(g)
-        value = logsumexp(log_value, axis=-1) - math.log(g.shape[-1])
-        share = np.exp(log_value - logsumexp(log_value, axis=-1, keepdims=True))
-        by_g = share * slope
+        largest = np.max(log_value, axis=-1, keepdims=True)
+        relative = np.exp(log_value - largest)
+        total = np.sum(relative, axis=-1)
+        value = largest[..., 0] + np.log(total / g.shape[-1])
+        by_g = relative / total[..., None] * slope
         return Partials(
             np.where(uncertain, value, -np.inf),
             np.where(uncertain, np.sum(by_g, axis=-1) / positive, 0.0),

@@ -133,10 +133,11 @@ def ablation(args: argparse.Namespace) -> int:
 
 
 def paper(args: argparse.Namespace) -> int:
-    """Reproduce the paper's figures."""
-    from dale_bench.paper import reproduce
+    """Reproduce the paper's figures, or compare its method with its neighbours."""
+    from dale_bench.paper import compare_related, reproduce
 
-    page = reproduce(args.out, rows=args.rows, quick=args.quick, processes=args.jobs, only_draw=args.only_draw)
+    make = compare_related if args.related else reproduce
+    page = make(args.out, rows=args.rows, quick=args.quick, processes=args.jobs, only_draw=args.only_draw)
     print(f"wrote {page}")
     return 0
 
@@ -190,6 +191,7 @@ def _add_ablation_parser(kinds: Any) -> None:
 def _add_paper_parser(kinds: Any) -> None:
     kind = kinds.add_parser("paper", help="reproduce the figures of the paper's Section 4, with verdicts")
     kind.add_argument("--quick", action="store_true", help="few runs: minutes instead of hours")
+    kind.add_argument("--related", action="store_true", help="compare the methods that the paper discusses instead")
     kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="directory for figures and page")
     kind.add_argument("--rows", type=Path, help="file of the runs (default: in the same directory)")
     kind.add_argument(

@@ -1,5 +1,6 @@
-"""The experiments of the paper's Section 4: plan, figures, and a verdict on each statement."""
+"""The experiments of the paper's Section 4, with a verdict on each statement, and a comparison with its neighbours."""
 
 from dale_bench.paper.page import reproduce
+from dale_bench.paper.related import compare_related
 
-__all__ = ["reproduce"]
+__all__ = ["compare_related", "reproduce"]

@@ -1,0 +1,86 @@
+"""The paper's neighbours compared with its method, EI and the default: runs, and a page with tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dale_bench.comparison import Comparison
+from dale_bench.contenders import label
+from dale_bench.functions import get
+from dale_bench.ours import RELATED
+from dale_bench.paper.plan import FIG_2A, FIG_2C, FIG_2F
+from dale_bench.rows import Curves, curves_of, read
+from dale_bench.runner import Job, run_all
+from dale_bench.tables import Table, as_markdown, cells_table
+
+SEEDS = 16
+MAX_BUDGET = 40  # evaluations of a run: fewer than in the paper, as there are 15 methods
+QUICK_SEEDS, QUICK_BUDGET = 2, 15
+BASELINES = ("default", "paper", "ei_ml", "ei_loo")
+METHODS = (*BASELINES, *(contender.name for contender in RELATED))
+# The paper's functions, those with the minimum in the center moved, and its illustrations.
+FUNCTIONS = ("quad2:moved", "rosen2", "branin", "hart3", "hart6", "exp5_paper:moved", FIG_2A[0], FIG_2C[0], FIG_2F[0])
+
+
+def plan(*, quick: bool) -> list[Job]:
+    """All runs in the order of their seeds, so that an interrupted run has some of each."""
+    seeds, limit = (QUICK_SEEDS, QUICK_BUDGET) if quick else (SEEDS, MAX_BUDGET)
+    return [Job(f, m, s, min(get(f, 0).budget, limit)) for s in range(seeds) for f in FUNCTIONS for m in METHODS]
+
+
+def compare_related(
+    out: Path, *, rows: Path | None = None, quick: bool = False, processes: int = 1, only_draw: bool = False
+) -> Path:
+    """Make the missing runs and write the page; return its path."""
+    rows = rows or out / ("related-quick.jsonl" if quick else "related.jsonl")
+    jobs = plan(quick=quick)
+    if not only_draw:
+        run_all(jobs, rows, processes=processes)
+    requested = {job.key for job in jobs}
+    curves = curves_of(row for row in read(rows) if row.key in requested)
+    if not curves:
+        raise ValueError(f"expected runs in {rows}, got none; run without --only-draw")
+    out.mkdir(parents=True, exist_ok=True)
+    page = out / "related.md"
+    page.write_text(page_text(curves), encoding="utf-8")
+    return page
+
+
+def page_text(curves: Curves) -> str:
+    """The page in Markdown: a row for each method, and all cells."""
+    comparison = Comparison(curves)
+    methods = [m for m in METHODS if m in comparison.methods]
+    counts = [len(runs) for by in curves.values() for runs in by.values()]
+    runs = f"{min(counts)}" + (f"-{max(counts)}" if max(counts) > min(counts) else "")
+    return "\n".join(
+        [
+            "# The paper's neighbours from fresh runs",
+            "",
+            "Made with `dale bench paper --related`.",
+            f"{runs} runs of each method on each function, with at most {MAX_BUDGET} evaluations.",
+            "",
+            "## Median log10 regret at the end, and mean rank",
+            "",
+            as_markdown(related_table(comparison, methods)),
+            "",
+            "## Along the budget: median log10 regret ± bootstrap error",
+            "",
+            as_markdown(cells_table(comparison, methods)),
+            "",
+        ]
+    )
+
+
+def related_table(comparison: Comparison, methods: list[str]) -> Table:
+    """One row for each method: its median on each function, and its mean rank, by which the rows are ordered."""
+    functions = list(comparison.functions)
+    complete = [m for m in methods if all(m in comparison.curves[f] for f in functions)]
+    ranks = comparison.average_ranks(1.0, complete)
+    header = ["method", "rank", *functions]
+    rows = []
+    for method in sorted(methods, key=lambda m: ranks.get(m, float("inf"))):
+        medians = [
+            f"{comparison.median(f, method, 1.0):.2f}" if method in comparison.curves[f] else "-" for f in functions
+        ]
+        rows.append([label(method), f"{ranks[method]:.1f}" if method in ranks else "-", *medians])
+    return header, rows
