@@ -14,12 +14,13 @@ from dale_bench.runner import Job, run_all
 from dale_bench.tables import Table, as_markdown, cells_table
 
 SEEDS = 16
-MAX_BUDGET = 40  # evaluations of a run: fewer than in the paper, as there are 15 methods
+MAX_BUDGET = 30  # evaluations of a run, fewer than in the paper: there are 15 methods
 QUICK_SEEDS, QUICK_BUDGET = 2, 15
 BASELINES = ("default", "paper", "ei_ml", "ei_loo")
 METHODS = (*BASELINES, *(contender.name for contender in RELATED))
-# The paper's functions, those with the minimum in the center moved, and its illustrations.
-FUNCTIONS = ("quad2:moved", "rosen2", "branin", "hart3", "hart6", "exp5_paper:moved", FIG_2A[0], FIG_2C[0], FIG_2F[0])
+# The paper's functions in two and three dimensions, moved if their minimum is in the center, and its illustrations. In
+# five and six dimensions the paper's method has no region within so few evaluations.
+FUNCTIONS = ("quad2:moved", "rosen2", "branin", "hart3", FIG_2A[0], FIG_2C[0], FIG_2F[0])
 
 
 def plan(*, quick: bool) -> list[Job]:
