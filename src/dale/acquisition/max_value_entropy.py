@@ -108,8 +108,10 @@ def log_entropy_reduction(g: Vector) -> tuple[Vector, Vector]:
         phi = np.exp(-0.5 * g**2 - LOG_SQRT_2PI)
         mills = math.sqrt(math.pi / 2) * erfcx(np.maximum(g, 0.0) / math.sqrt(2))
         relative = g / (2 * Phi) + np.where(g > MILLS_ABOVE, mills, -np.log1p(-ndtr(-np.maximum(g, -1.0))) / phi)
-        upper = -0.5 * g**2 - LOG_SQRT_2PI + np.log(relative)
-        upper_slope = -(1 + g**2 + g * phi / Phi) / (2 * Phi * relative)
+        value = -0.5 * g**2 - LOG_SQRT_2PI + np.log(relative)
+        slope = -(1 + g**2 + g * phi / Phi) / (2 * Phi * relative)
+        if np.min(g, initial=0.0) >= -1:  # nearly always
+            return value, slope
         # g < -1: directly.
         low = np.minimum(g, -1.0)
         log_Phi = log_ndtr(low)
@@ -117,7 +119,7 @@ def log_entropy_reduction(g: Vector) -> tuple[Vector, Vector]:
         series, series_slope = _far_below(low)
         h = np.where(low < SERIES_BELOW, series, low * r / 2 - log_Phi)
         h_slope = np.where(low < SERIES_BELOW, series_slope, -r * (1 + low**2 + low * r) / 2)
-    return np.where(g >= -1, upper, np.log(h)), np.where(g >= -1, upper_slope, h_slope / h)
+    return np.where(g >= -1, value, np.log(h)), np.where(g >= -1, slope, h_slope / h)
 
 
 def _far_below(g: Vector) -> tuple[Vector, Vector]:
