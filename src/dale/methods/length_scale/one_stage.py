@@ -14,7 +14,7 @@ point has a length-scale of its own, at which its hypothesis is most credible:
 The hypothesis is rejected where a likelihood-ratio test rejects it: where log p(y | f(x) = T, l(x)) is more than a
 limit below the largest log likelihood of the observations alone. Of the other points, one of two criteria chooses:
 
-* ``likelihood`` (Jones, Sec. 6): the x at which reaching the target is most credible.
+* ``likelihood`` (Jones): the x at which reaching the target is most credible.
 * ``expected_improvement`` (after Forrester & Jones, the goal-seeking EI): the x of the largest expected improvement,
   each under the model with its own length-scale l(x).
 
@@ -66,7 +66,7 @@ class OneStage:
 
     criterion: Criterion = Criterion.LIKELIHOOD
     improvements: tuple[float, ...] = (1e-4, 1e-2, 0.1)
-    max_log_ratio: float = 2.51  # Forrester & Jones
+    max_log_ratio: float = 2.51  # after Forrester & Jones
     grid: tuple[float, ...] = GRID[::5]
 
     def __post_init__(self) -> None:

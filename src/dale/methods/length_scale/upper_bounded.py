@@ -12,7 +12,7 @@ source: the length-scale is estimated for every proposal and not only for every 
 observed values, as our models have no fixed variance.
 
 Reference: Wang, Hutter, Zoghi, Matheson & de Freitas, "Bayesian Optimization in a Billion Dimensions via Random
-Embeddings", JAIR 2016, Alg. 3.
+Embeddings", JAIR 2016, on the estimation of hyperparameters.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UpperBounded:
     """
 
     grid: tuple[float, ...] = GRID[::3]
-    min_std: float = 0.002  # Wang et al.
+    min_std: float = 0.002  # after Wang et al.
     patience: int = 5  # the same
     factor: float = 0.9  # the same
 

@@ -28,8 +28,8 @@ from scipy.special import expit
 from dale._arrays import Matrix, Vector
 from dale.models.kernels.base import LengthScale, StationaryKernel
 
-LOCAL_STD = 0.1  # w_l, in sides of the cube
-GLOBAL_STD = 3.0  # w_g: nearly constant on the cube
+LOCAL_STD = 0.1  # w_l, in sides of the cube; ours
+GLOBAL_STD = 3.0  # w_g: nearly constant on the cube; ours
 
 
 @dataclass(frozen=True)
