@@ -268,7 +268,7 @@ class TestReference:
     def test_fractions(self, d):
         if reference.data_directory() is None:
             pytest.skip("the reference needs the data of cocopp (extra 'coco')")
-        found = reference.reference_runs(d)
+        found = reference.reference_runs("bbob", d)
         for name, by_dimension in REFERENCE_FRACTIONS.items():
             every = found[name].problems(range(1, 25))
             assert len(every) == 24
@@ -277,4 +277,4 @@ class TestReference:
 
     def test_without_cocopp_there_is_none(self, monkeypatch):
         monkeypatch.setattr(reference, "find_spec", lambda name: None)
-        assert reference.reference_runs(2) == {}
+        assert reference.reference_runs("bbob", 2) == {}

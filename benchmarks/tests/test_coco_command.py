@@ -67,7 +67,7 @@ def test_the_table_by_hand(rows, capsys):
 
 def test_the_reference_has_the_functions_of_the_runs(rows, monkeypatch, capsys):
     found = results_of([Run("bbob", f, 1, 2, "best2009", 0, 200, [1] * (f == 3)) for f in range(1, 25)])
-    monkeypatch.setattr(reference, "reference_runs", lambda dimension: found["bbob", dimension])
+    monkeypatch.setattr(reference, "reference_runs", lambda suite, dimension: found[suite, dimension])
     assert bench("table", rows, "--format", "csv") == 0
     assert "best2009,.000/.000/.000,.000/.000/.000,.000/.000/.000,-,-\n" in capsys.readouterr().out  # f3 was not run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class Objective:
         self.regrets: list[float] = []
         self.seconds_inside = 0.0
         self.notes: dict[str, int] = {}  # counts that a contender reports, such as its failures
+        self.recommended: list[float] = []  # with noise, the regret of the recommended point after each evaluation
+        self._lowest = math.inf
 
     def __call__(self, u: Vector) -> float:
         """The value at u, including noise if the function has any. Raises ``Spent`` if no budget is left."""
@@ -55,10 +58,36 @@ class Objective:
         begun = time.perf_counter()
         x = self.function.from_cube(np.clip(np.asarray(u, dtype=float), 0.0, 1.0))
         value = float(self.function.fun(x))
-        true = value if self.function.noise == 0 else float(self.function.true(x))
-        self.regrets.append(max(true - self.function.minimum, 0.0))
+        self.regrets.append(self._regret(x, value))
+        if self.is_noisy:
+            is_lowest = value < self._lowest
+            self.recommended.append(self.regrets[-1] if is_lowest else self.recommended[-1])
+            self._lowest = min(value, self._lowest)
         self.seconds_inside += time.perf_counter() - begun
         return value
+
+    def recommend(self, u: Vector, after: int | None = None) -> None:
+        """Recommend a point; without recommendations, it is the point with the lowest value.
+
+        Args:
+            u: The point.
+            after: The number of evaluations from which on it is recommended; None for all so far.
+        """
+        begun = time.perf_counter()
+        x = self.function.from_cube(np.clip(np.asarray(u, dtype=float), 0.0, 1.0))
+        first = len(self.regrets) - 1 if after is None else max(after - 1, 0)
+        self.recommended[first:] = [self._regret(x)] * (len(self.regrets) - first)
+        self.seconds_inside += time.perf_counter() - begun
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the values have noise."""
+        return self.function.noise != 0
+
+    def _regret(self, x: Vector, value: float | None = None) -> float:
+        """The regret at x, from its value where that is exact."""
+        true = value if value is not None and not self.is_noisy else float(self.function.true(x))
+        return max(true - self.function.minimum, 0.0)
 
     @property
     def curve(self) -> list[float]:

@@ -36,6 +36,8 @@ def ask_and_tell(make: Callable[[Objective], Method], objective: Objective, seed
     while True:
         trial = optimizer.ask()
         optimizer.tell(trial, objective(trial.x))
+        if objective.is_noisy and optimizer.best is not None:
+            objective.recommend(optimizer.best.x)
 
 
 @lru_cache(maxsize=32)

@@ -10,7 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dale_bench.coco.runs import Job, Run, hits_of
+from dale_bench.coco import noisy
+from dale_bench.coco.runs import Job, Run, hits_of, recommended_of
 from dale_bench.coco.suites import SUITES, Suite, best_known, objective_of, opened
 from dale_bench.runner import attempt, run_jobs
 
@@ -60,7 +61,16 @@ def run(job: Job, logger: Path | None = None) -> Run:
             problem.observe_with(_observer(job, logger))
         objective = objective_of(problem, best, job.budget)
         seconds, error = attempt(contender, objective, job.seed)
-    return Run(**asdict(job), hits=hits_of(objective.curve), seconds=seconds, versions=contender.versions, error=error)
+        if isinstance(objective, noisy.NoisyObjective):
+            objective.settle()
+    return Run(
+        **asdict(job),
+        hits=hits_of(objective.curve),
+        seconds=seconds,
+        versions=contender.versions,
+        error=error,
+        recommended=recommended_of(getattr(objective, "recommended", ())),
+    )
 
 
 def _observer(job: Job, directory: Path) -> Any:

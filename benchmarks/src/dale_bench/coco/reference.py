@@ -1,7 +1,7 @@
 """best2009 and best 2009-16: the best of the algorithms submitted to the BBOB workshops, from cocopp's data.
 
-cocopp ships them for `bbob` only. For each function, dimension and target, the data has the smallest expected number of
-evaluations (over instances) of any algorithm, so the result does not depend on the instances.
+cocopp ships them for `bbob` and `bbob-noisy`. For each function, dimension and target, the data has the smallest
+expected number of evaluations (over instances) of any algorithm, so the result does not depend on the instances.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dale._arrays import Vector
 from dale_bench.coco.runs import TARGETS
 from dale_bench.coco.scores import Runs
 
-SUITE = "bbob"
-FILES = {"best2009": "best2009-bbob.tar.gz", "best 2009-16": "best09-16-bbob.tar.gz"}
+SUITES = ("bbob", "bbob-noisy")
+FILES = {"best2009": "best2009-{suite}.tar.gz", "best 2009-16": "best09-16-{suite}.tar.gz"}
 DATA_FILE = re.compile(r".*_f(?P<function>\d+)_d(?P<dimension>\d+)\.dat")
 ROUNDING = 1e-9  # relative; the targets are stored with 16 digits
 
@@ -32,12 +32,13 @@ def data_directory() -> Path | None:
     return Path(found.submodule_search_locations[0]) / "refalgs"
 
 
-def reference_runs(dimension: int) -> dict[str, Runs]:
-    """The references in a dimension, by name; empty if cocopp is not installed."""
+def reference_runs(suite: str, dimension: int) -> dict[str, Runs]:
+    """The references of a suite in a dimension, by name; empty if there are none or cocopp is not installed."""
     directory = data_directory()
-    if directory is None:
+    if directory is None or suite not in SUITES:
         return {}
-    return {name: Runs(_hits(directory / file, dimension), np.inf) for name, file in FILES.items()}
+    files = {name: directory / file.format(suite=suite) for name, file in FILES.items()}
+    return {name: Runs(_hits(path, dimension), np.inf) for name, path in files.items()}
 
 
 def _hits(path: Path, dimension: int) -> dict[tuple[int, int], Vector]:

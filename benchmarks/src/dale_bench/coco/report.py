@@ -41,7 +41,7 @@ def groups_of(suite: str, functions: Collection[int]) -> dict[str, list[int]]:
 
 def references_of(suite: str, dimension: int) -> dict[str, Runs]:
     """The references that exist for a suite and dimension, by name."""
-    return reference.reference_runs(dimension) if suite == reference.SUITE else {}
+    return reference.reference_runs(suite, dimension)
 
 
 def fraction_tables(results: Results, checkpoints: Sequence[int]) -> list[Part]:
@@ -61,7 +61,7 @@ def _fraction_table(suite: str, dimension: int, methods: Mapping[str, Runs], che
     remarks = [f"after {'/'.join(map(str, checkpoints))} evaluations; means over problems (function and instance)"]
     if any(len(runs.hits) < len(everything) for runs in methods.values()):
         remarks.append(INCOMPLETE_REMARK)
-    if suite == reference.SUITE:
+    if suite in reference.SUITES:
         remarks.append(REFERENCE_REMARK if references else NO_REFERENCE_REMARK)
     title = f"{suite}, d = {dimension}: fraction of the {len(TARGETS)} targets reached"
     return Part(title, (["method", *groups, "problems", "runs"], lines), remarks)

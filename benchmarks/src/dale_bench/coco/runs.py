@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from dale._arrays import Vector
 from dale_bench import jsonl
 
 TARGETS = np.logspace(2, -8, 51)  # of the best feasible value minus the minimum
+RECOMMENDED_AFTER = (25, 50, 100, 200, 500, 1000)  # evaluations
 NPZ_KEY = re.compile(r"(?P<method>.+)__f(?P<function>\d+)_i(?P<instance>\d+)_d(?P<dimension>\d+)_N(?P<budget>\d+)")
 
 
@@ -66,12 +67,20 @@ class Run(Job):
         seconds: Time outside the objective.
         versions: Versions of the packages.
         error: The exception of the method, if any.
+        recommended: With noise, the regret of the recommended point after some numbers of evaluations, which are text.
     """
 
     hits: Sequence[int] = ()
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
+    recommended: Mapping[str, float] = field(default_factory=dict)
+
+
+def recommended_of(regrets: Sequence[float]) -> dict[str, float]:
+    """The regret of the recommended point after `RECOMMENDED_AFTER` and after all evaluations."""
+    n = len(regrets)
+    return {str(k): float(f"{regrets[k - 1]:.4g}") for k in sorted({*RECOMMENDED_AFTER, n}) if 0 < k <= n}
 
 
 def hits_of(curve: Sequence[float] | Vector) -> list[int]:

@@ -6,8 +6,8 @@ A problem is (function, instance) in one suite and dimension. Its score is the m
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,11 +63,37 @@ class Runs:
         return np.cumsum(reached)[1:] / len(problems)
 
 
+@dataclass(frozen=True, eq=False)
+class Recommendations(Runs):
+    """The recommended points of a method's runs in one suite and dimension; their regret may rise.
+
+    Attributes:
+        regrets: For each problem, the regret of each run's recommended point after some numbers of evaluations.
+    """
+
+    regrets: Mapping[ProblemKey, Sequence[Mapping[str, float]]]
+
+    def restricted(self, problems: Collection[ProblemKey]) -> Recommendations:
+        """The runs on some problems."""
+        kept = {problem: regrets for problem, regrets in self.regrets.items() if problem in problems}
+        return replace(self, hits={problem: self.hits[problem] for problem in kept}, regrets=kept)
+
+    def fraction(self, problem: ProblemKey, evaluations: float) -> float:
+        """Fraction of the targets of a problem that the recommended point reaches, a mean over runs."""
+        found = [run.get(f"{evaluations:g}", math.nan) for run in self.regrets[problem]]
+        return float(np.mean([np.mean(regret <= TARGETS) if regret >= 0 else math.nan for regret in found]))
+
+
 Results = dict[tuple[str, int], dict[str, Runs]]  # (suite, dimension) -> method -> runs
 
 
-def results_of(runs: Iterable[Run]) -> Results:
-    """All runs without an error. Of several runs with the same seed, the one with the largest budget counts."""
+def results_of(runs: Iterable[Run], *, recommended: bool = False) -> Results:
+    """All runs without an error. Of several runs with the same seed, the one with the largest budget counts.
+
+    Args:
+        runs: The runs.
+        recommended: Whether the recommended points count, instead of the best points evaluated.
+    """
     longest: dict[tuple[str, int, str], dict[ProblemKey, dict[int, Run]]] = {}
     for run in runs:
         if run.error is None:
@@ -81,6 +107,9 @@ def results_of(runs: Iterable[Run]) -> Results:
         hits = {problem: np.array([_row(run) for run in by_seed.values()]) for problem, by_seed in by_problem.items()}
         budget = min(run.budget for by_seed in by_problem.values() for run in by_seed.values())
         results.setdefault((suite, dimension), {})[method] = Runs(hits, budget)
+        if recommended:
+            regrets = {key: [run.recommended for run in by_seed.values()] for key, by_seed in by_problem.items()}
+            results[suite, dimension][method] = Recommendations(hits, budget, regrets)
     return results
 
 

@@ -1,8 +1,8 @@
 """The suites: their problems in the form of the benchmarks, and the methods that support them.
 
-`bbob` problems are functions on the unit cube, for all methods and peers. `bbob-constrained` and `bbob-mixint` problems
-are tasks on a space, for the methods of ``dale bench problems``. A point is feasible if no constraint is above 0, as in
-COCO.
+`bbob` and `bbob-noisy` problems are functions on the unit cube, for all methods and peers. `bbob-constrained` and
+`bbob-mixint` problems are tasks on a space, for the methods of ``dale bench problems``. A point is feasible if no
+constraint is above 0, as in COCO.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dale._arrays import Vector
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.space import Space
+from dale_bench.coco import noisy
 from dale_bench.contender import Contender, Counted, Objective
 from dale_bench.contenders import CONTENDERS
 from dale_bench.functions.function import Function
@@ -72,7 +73,8 @@ class Suite:
     @property
     def functions(self) -> range:
         """The numbers of all functions."""
-        return range(1, 1 + sum(len(functions) for functions in self.groups.values()))
+        groups = list(self.groups.values())
+        return range(groups[0].start, groups[-1].stop)
 
     def contender(self, name: str) -> Contender:
         """The contender with this name, or with this label in the tables."""
@@ -99,7 +101,8 @@ def opened(suite: str, function: int, dimension: int, instance: int) -> Iterator
     import cocoex
 
     # The suite must exist as long as the problem.
-    several = cocoex.Suite(suite, f"instances: {instance}", f"dimensions: {dimension} function_indices: {function}")
+    index = function - SUITES[suite].functions.start + 1
+    several = cocoex.Suite(suite, f"instances: {instance}", f"dimensions: {dimension} function_indices: {index}")
     problem = several.get_problem(0)
     try:
         yield problem
@@ -116,12 +119,14 @@ def best_known(suite: str, function: int, dimension: int, instance: int) -> tupl
         with tempfile.TemporaryDirectory() as directory, chdir(directory):
             problem._best_parameter("print")
             x = np.array(Path(BEST_PARAMETER_FILE).read_text(encoding="ascii").split(), dtype=np.float64)
-        return x, float(problem(x))
+        return x, 0.0 if suite == noisy.SUITE else float(problem(x))
 
 
 def objective_of(problem: Any, best: tuple[Vector, float], budget: int) -> Counted:
     """A problem of COCO as an objective that counts its evaluations: each is one evaluation of COCO's problem."""
     minimiser, minimum = best
+    if problem.suite == noisy.SUITE.encode():
+        return noisy.NoisyObjective(noisy.noisy_function(problem, minimiser, SOURCE), budget)
     if problem.number_of_constraints == 0 and problem.number_of_integer_variables == 0:
         low, high = problem.lower_bounds, problem.upper_bounds
         return Objective(Function(problem.id, low, high, problem, minimum, minimiser[None], problem.id, SOURCE), budget)
@@ -165,6 +170,13 @@ SUITES = {
             (2, 5),
             {name: range(6 * i + 1, 6 * i + 7) for i, name in enumerate(CONSTRAINED_FUNCTIONS)},
             CONSTRAINED,
+        ),
+        Suite(
+            noisy.SUITE,
+            (2, 3, 5, 10, 20, 40),
+            (2, 3, 5, 10),
+            noisy.GROUPS,
+            tuple(c for c in CONTENDERS.values() if c.name not in KNOWS_FUNCTIONS_BY_NAME),
         ),
         Suite("bbob-mixint", (5, 10, 20, 40, 80, 160), (5,), BBOB_GROUPS, MIXED),
     )

@@ -191,6 +191,11 @@ def _add_selection(kind: argparse.ArgumentParser, methods: str) -> None:
 
 def _add_output(kind: argparse.ArgumentParser) -> None:
     kind.add_argument("--at", default=CHECKPOINTS, help="numbers of evaluations (default: %(default)s)")
+    kind.add_argument(
+        "--recommended",
+        action="store_true",
+        help="with noise: score the recommended points (default: the best points evaluated)",
+    )
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
 
 
@@ -217,7 +222,7 @@ def _of_method(args: argparse.Namespace, path: Path, method: str) -> dict[tuple[
 def _read(args: argparse.Namespace, paths: Sequence[Path], methods: Sequence[str]) -> Results:
     runs = read_selected(paths, _selection(args, methods))
     _print_failures(runs)
-    return results_of(runs)
+    return results_of(runs, recommended=getattr(args, "recommended", False))
 
 
 def _print_failures(runs: Sequence[Run]) -> None:
