@@ -19,11 +19,12 @@ from dale.history.direction import Direction
 from dale.history.noise import NoiseEstimate
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
+from dale.history.recommendation import Center, NoisyData, recommend
 from dale.history.trial import Trial, TrialState, last_evaluation
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.noisy_gp import NoisyGP
+from dale.models.noisy_gp import MAX_NOISE_STD, NoisyGP
 from dale.models.transforms import Standardize
 from dale.space.point import Params
 
@@ -35,11 +36,13 @@ class Best(NamedTuple):
         row: Its row among the observations.
         value: Its value; where values are noisy, the posterior mean there.
         noise: Standard deviation of the noise in the values; 0 where there is none.
+        std: Standard deviation of the value, by the model; 0 where there is no noise.
     """
 
     row: int
     value: float
     noise: float
+    std: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +110,13 @@ class Observations:
 
     @cached_property
     def noise(self) -> NoiseEstimate:
-        """The noise in the values."""
-        if self.inliers is not self:
-            return self.inliers.noise
+        """The noise in the values; that of the outliers too, where all others seem to have none."""
         some = self.rows(self.has_value)
-        return NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
+        own = NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
+        if self.inliers is self:
+            return own
+        inner = self.inliers.noise
+        return inner if inner.level > 0 else own
 
     @cached_property
     def standardize(self) -> Standardize:
@@ -144,9 +149,42 @@ class Observations:
         if self.noise.modelled:
             lowest = self.noisy_gp.lowest(self.inliers.feasible)
             if lowest is not None:
-                scale, model = self.inliers.standardize, self.noisy_gp
-                return Best(lowest, scale.inverse(model.mean_of(lowest)), scale.inverse_scale(model.noise_std))
+                return self._noisy_best(lowest)
         return Best(row, float(self.y[row]), self.noise.level)
+
+    def _noisy_best(self, lowest: int) -> Best:
+        """The observation with the lowest posterior mean, where the global model names one."""
+        center, scale, model = self.recommended, self.inliers.standardize, self.noisy_gp
+        if center is None:
+            mean = scale.inverse(model.untransformed(model.mean_of(lowest)))
+            return Best(lowest, mean, self.noise.level, self.noise.level)
+        value, std = center.model.value, scale.inverse_scale(center.model.value_std)
+        noise = scale.inverse_scale(center.model.noise_at_center)
+        return Best(center.row, scale.lowest + scale.inverse_scale(value), noise, std)
+
+    @cached_property
+    def recommended(self) -> Center | None:
+        """Where values are noisy: the row with the lowest mean of a Taylor model, and the model; None for none."""
+        if self.inliers is not self:
+            return self.inliers.recommended
+        lowest = self.noisy_gp.lowest(self.feasible)
+        if lowest is None:
+            return None
+        rows = np.flatnonzero(self.has_value)
+        at = int(np.flatnonzero(rows == lowest)[0])
+        center = recommend(self.noisy_data, at, self.feasible[rows], self.trials, self.ids[rows])
+        return None if center is None else center._replace(row=int(rows[center.row]))
+
+    @cached_property
+    def noisy_data(self) -> NoisyData:
+        """The values less the lowest one, standardised, with their noise."""
+        scale, known = self.standardize, self.noise.known
+        unit = max(scale.inverse_scale(1.0), float(np.finfo(float).tiny))
+        return NoisyData.of(
+            self.X[self.has_value],
+            scale.above_lowest(self.y[self.has_value]),
+            None if known is None else np.minimum(known, MAX_NOISE_STD * unit) / unit,
+        )
 
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""

@@ -21,7 +21,7 @@ from dale.models.transforms import Standardize
 from dale.space.point import Params, point_key
 
 ROUNDING = 1e-9  # of the values' std: smaller differences prove nothing
-MIN_MODELLED = 1e-4  # of the values' std: less noise needs no model
+MIN_LARGE = 1e-4  # of the values' std: less noise does not matter to a global model
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,14 @@ class NoiseEstimate:
     Attributes:
         level: Typical standard deviation where there is any, in units of the objective; 0 for none.
         known: Standard deviations of all values, (n,), where the user gave them; else None.
-        modelled: Whether the noise is large enough to need a model of its own.
+        modelled: Whether there is noise, beyond rounding errors.
+        is_large: Whether it matters to a model of all values.
     """
 
     level: float = 0.0
     known: Vector | None = None
     modelled: bool = False
+    is_large: bool = False
 
     @classmethod
     def of(cls, X: Matrix, y: Vector, noise_std: Vector, params: Sequence[Params]) -> NoiseEstimate:
@@ -57,7 +59,8 @@ class NoiseEstimate:
             level = detect(X, y, params)
         if level == 0:
             return cls()
-        return cls(level, known, bool(level > MIN_MODELLED * _std(y)))
+        std = _std(y)
+        return cls(level, known, bool(level > ROUNDING * std), bool(level > MIN_LARGE * std))
 
 
 def detect(X: Matrix, y: Vector, params: Sequence[Params]) -> float:

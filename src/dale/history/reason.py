@@ -41,6 +41,7 @@ class TrustRegionStep:
         constraint_scales: Scales of the constraints in the violation; empty if the objective was reduced.
         shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
         spread: Factor of the model's std, from the errors of earlier steps; None for 1.
+        noise: Standard deviation of the noise in its value, in units of the objective; None for none.
     """
 
     center: int
@@ -51,6 +52,7 @@ class TrustRegionStep:
     constraint_scales: tuple[float, ...] = ()
     shape: tuple[tuple[float, ...], ...] | None = None
     spread: float | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ class Result(Viewable, Tabular, OptimizeResult):
         local_minima: The local minima that the observations show, best first; local maxima if the objective is
             maximised. None in a space with unordered choices or conditional parameters. Computed when first read; until
             then it is not among ``keys()``.
-        noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none.
+        noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none. Where
+            it varies, that at the best point.
+        fun_std: Standard deviation of ``fun``, which is the mean of a model where values are noisy; 0 otherwise.
         space: The search space.
         seed: The seed that gives the same run again.
         direction: Whether the objective is minimised or maximised.
@@ -73,6 +75,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     history: tuple[Trial, ...]
     n_failed: int
     noise: float
+    fun_std: float
     space: Space
     seed: int
     direction: Direction
@@ -81,7 +84,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     def of(cls, snapshot: Snapshot, seed: int) -> Result:
         """What is known at one state of a run."""
         history = snapshot.history
-        best, fun, noise = snapshot.incumbent
+        best, fun, noise, fun_std = snapshot.incumbent
         status = _status(snapshot)
         complete = history.complete
         result = cls(
@@ -98,6 +101,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             history=history.trials,
             n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
             noise=noise,
+            fun_std=fun_std,
             space=snapshot.domain.space,
             seed=seed,
             direction=history.direction,
@@ -154,8 +158,11 @@ class Result(Viewable, Tabular, OptimizeResult):
     def __str__(self) -> str:
         lines = [f"{self.message} after {self.nfev} evaluations"]
         if self.params is not None:
+            std = f" ± {self.fun_std:.2g}" if self.get("fun_std") else ""
             noise = f" (values have noise of {self.noise:.2g})" if self.noise else ""
-            lines.append(f"best value  {self.fun:.10g}{noise}")
+            lines.append(f"best value  {self.fun:.10g}{std}{noise}")
+            if std:
+                lines.append(f"            {_halving(self.noise, self.fun_std)}")
             lines.append(f"best point  {format_point(self.params)}")
         if self.get("fixed"):
             lines.append(f"{'held':<11} {format_point(self.fixed)}")
@@ -172,6 +179,12 @@ class Result(Viewable, Tabular, OptimizeResult):
 
     def __repr__(self) -> str:
         return f"<dale.Result: {self!s}>"
+
+
+def _halving(noise: float, std: float) -> str:
+    """How many evaluations halve the standard deviation of a mean: three times as many as those that gave it."""
+    n = max(round(3 * (noise / std) ** 2), 1)
+    return f"about {n} more evaluation{'s' if n > 1 else ''} near the best point would halve this error"
 
 
 def _status(snapshot: Snapshot) -> Status:

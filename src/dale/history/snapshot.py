@@ -42,11 +42,13 @@ class Incumbent(NamedTuple):
         trial: The feasible trial with the best value, or posterior mean under noise; None if none is feasible.
         value: That value; None if none is feasible.
         noise: Standard deviation of the noise in the values.
+        std: Standard deviation of the value, where there is noise.
     """
 
     trial: Trial | None
     value: float | None
     noise: float
+    std: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Snapshot:
         if best is None:
             return Incumbent(None, None, 0.0)
         value = self.history.direction.from_loss(best.value)
-        return Incumbent(self.history.trials[observations.ids[best.row]], value, best.noise)
+        return Incumbent(self.history.trials[observations.ids[best.row]], value, best.noise, best.std)
 
     @property
     def is_noisy(self) -> bool:

@@ -180,11 +180,14 @@ class Target:
             raise ValueError("target must be a number or None, got nan")
 
     def check(self, snapshot: Snapshot, clock: Clock) -> Status | None:
-        """Whether the incumbent's value is as good."""
+        """Whether the incumbent's value is as good; with noise, by one standard deviation of it."""
         if self.value is None:
             return None
-        value, loss = snapshot.incumbent.value, snapshot.history.direction.loss
-        return Status.TARGET_REACHED if value is not None and loss(value) <= loss(float(self.value)) else None
+        _, value, _, std = snapshot.incumbent
+        if value is None:
+            return None
+        loss = snapshot.history.direction.loss
+        return Status.TARGET_REACHED if loss(value) + std <= loss(float(self.value)) else None
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,11 @@ def actual_reduction(step: TrustRegionStep, center: Trial, trial: Trial) -> floa
         return -math.inf
     if step.constraint_scales:
         return _violation(center, step.constraint_scales) - _violation(trial, step.constraint_scales)
-    return center.loss - trial.loss if trial.feasible else -math.inf
+    if not trial.feasible:
+        return -math.inf
+    if step.noise is not None and trial.reason.mean is not None:  # the center's value may be low by luck
+        return trial.direction.loss(trial.reason.mean) + step.predicted_reduction - trial.loss
+    return center.loss - trial.loss
 
 
 def find_trial(trials: Sequence[Trial], trial: Trial | int) -> Trial:

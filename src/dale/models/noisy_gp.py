@@ -31,9 +31,11 @@ from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.transforms import Log1p, skewness_transform
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
 PRIOR_LENGTH_SCALE, PRIOR_LOG_STD = 0.25, 0.5
+COARSE = 3  # only every third length-scale is tried at first
 NOISE_RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
 SIGNAL_VARIANCES = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known
 MIN_NOISE_VARIANCE = 1e-10  # where it is known
@@ -76,14 +78,23 @@ def fit_noise(
     shape = np.ones(n) if variances is None else np.maximum(variances, MIN_NOISE_VARIANCE)
     eta = np.array(NOISE_RATIOS) if variances is None else 1 / np.array(SIGNAL_VARIANCES)
     median = PRIOR_LENGTH_SCALE * math.sqrt(d)
-    best, lowest = NoisyFit(median, Prior(0.0, 1.0), shape), math.inf
-    for l in math.sqrt(d) * np.array(LENGTH_SCALES):
-        loss, c, s2 = losses(kernel(float(l))(X, X), y, shape, eta, known=variances is not None)
-        loss += (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
-        i = int(np.argmin(loss))
-        if loss[i] < lowest:
-            best, lowest = NoisyFit(float(l), Prior(float(c[i]), float(s2[i])), eta[i] * shape), float(loss[i])
-    return best
+    scales, found = math.sqrt(d) * np.array(LENGTH_SCALES), dict[int, tuple[float, NoisyFit]]()
+
+    def fit(i: int) -> None:
+        """Of one length-scale."""
+        l = float(scales[i])
+        loss, c, s2 = losses(kernel(l)(X, X), y, shape, eta, known=variances is not None)
+        k = int(np.argmin(loss))
+        prior = (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
+        found[i] = float(loss[k]) + prior, NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape)
+
+    for i in range(1, len(scales), COARSE):  # then those around the best of them
+        fit(i)
+    best = min(found, key=lambda i: found[i][0])
+    for i in range(max(best - COARSE + 1, 0), min(best + COARSE, len(scales))):
+        if i not in found:
+            fit(i)
+    return min(found.values(), key=lambda one: one[0])[1]
 
 
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
@@ -108,6 +119,7 @@ class NoisyGP:
         v: Standardised values, (n,).
         fitted: The most probable parameters.
         kernel: The correlation function.
+        transform: Of the standardised values before; None for none.
 
     Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
@@ -122,6 +134,7 @@ class NoisyGP:
     v: Vector
     fitted: NoisyFit
     kernel: KernelFactory = SquaredExponential
+    transform: Log1p | None = None
 
     @classmethod
     def of(
@@ -145,11 +158,13 @@ class NoisyGP:
         """
         scale = max(scale, float(np.finfo(float).tiny))
         variances = None if noise_std is None else (np.minimum(noise_std, MAX_NOISE_STD * scale) / scale) ** 2
-        n = len(v)
+        n, transform = len(v), skewness_transform(v) if variances is None else None
+        if transform is not None:
+            v = transform(v)
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
         fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample], kernel)
         all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
-        return cls(rows, X, v, fitted._replace(noise=all_noise), kernel)
+        return cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform)
 
     @cached_property
     def posterior(self) -> GaussianProcess:
@@ -165,6 +180,10 @@ class NoisyGP:
     def mean_of(self, row: int) -> float:
         """Posterior mean of the signal at a row of the data."""
         return float(self.means[np.flatnonzero(self.rows == row)[0]])
+
+    def untransformed(self, v: float) -> float:
+        """The standardised value of a transformed one."""
+        return v if self.transform is None else self.transform.inverse(v)
 
     def lowest(self, among: np.ndarray) -> int | None:
         """The row of the data with the lowest posterior mean, of those where ``among`` is True; None if none is."""

@@ -30,6 +30,7 @@ MIN_RHO_RADII = 3.0  # ... down to this, in radii of the region
 QUADRATIC_RHOS = (12.8, 100.0, 1e4, 1e7)  # radii so large that the series is a quadratic in the whole cube
 NEARLY_QUADRATIC_RHO = 0.8  # from which on quadratics are searched too
 MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
+NOISE_RATIOS = tuple(float(ratio) for ratio in np.geomspace(1e-5, 1e7, 25))  # std of the noise, in units of s
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
 SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
@@ -42,11 +43,13 @@ class Series(NamedTuple):
         degree: m.
         rho: Radius of convergence.
         mixed: Factor of the prior std of mixed second derivatives.
+        noise: Std of the noise in units of s, where there is any.
     """
 
     degree: int
     rho: float
     mixed: float = 1.0
+    noise: float = 0.0
 
     @property
     def is_quadratic(self) -> bool:
@@ -58,42 +61,100 @@ class SeriesFit(NamedTuple):
     """The posterior for one series."""
 
     loss: float  # negative logarithm of the evidence
-    qr: Matrix  # the factorisation of LAPACK, (n + p, p + 1): R and the values in its upper triangle
+    qr: Matrix  # the factorisation of LAPACK: R and the values in its upper triangle; with noise, the constant first
     std: Vector  # of the weights' own parts a priori, divided by s, (p,)
     variance: float  # s^2
     residual: float  # in units of s^2
     log_determinant: float  # of the covariance of the values, in units of s^2; half of it
+    constant: bool = False  # whether there is a constant: with noise, the value at the center
 
-    def weights(self, d: int) -> tuple[Vector, Matrix]:
-        """Posterior mean of the weights, and F with F F' their posterior covariance divided by s^2."""
-        p = len(self.std)
-        R = np.triu(self.qr[:p, :p])
-        both = solve_upper(R, np.column_stack([self.qr[:p, p], np.eye(p)]))
+    def weights(self, d: int) -> tuple[Vector, Matrix, float, Vector]:
+        """Posterior mean of the weights, F with F F' their posterior covariance divided by s^2; the same of a constant.
+
+        The root of the constant's variance is a vector (1 + p,), whose last p entries belong to the columns of F.
+        """
+        p, k = len(self.std), int(self.constant)
+        R, y = np.triu(self.qr[k : p + k, k : p + k]), self.qr[: p + k, p + k]
+        both = solve_upper(R, np.column_stack([y[k:], np.eye(p)]))
+        constant, root = 0.0, np.zeros(1 + p)
+        if k:
+            first = self.qr[0, : p + 1]
+            constant = float(y[0] - first[1:] @ both[:, 0]) / float(first[0])
+            root = np.append(1.0, -first[1:] @ both[:, 1:]) / first[0]
         both = times_prior_root(both.T, self.std, d).T
-        return both[:, 0], both[:, 1:]
+        return both[:, 0], both[:, 1:], constant, root
 
     def negative_log_density(self, n: int, variance: float) -> float:
         """-log p of the n values for a given s^2, up to a constant of n."""
         return 0.5 * (n * math.log(variance) + self.residual / variance) + self.log_determinant
 
 
+class Replicates(NamedTuple):
+    """How replicates of m points scatter around their means.
+
+    Attributes:
+        n: Number of replicates of each point, (m,).
+        squares: Sum of their squared differences from the mean, (m,).
+    """
+
+    n: Vector
+    squares: Vector
+
+    def rows(self, use: np.ndarray) -> Replicates:
+        """Of some points."""
+        return Replicates(self.n[use], self.squares[use])
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The noise in the values, which may be means of replicates.
+
+    Attributes:
+        std: Relative standard deviations, (n,); where they are known, in units of the values.
+        known: Whether they are known.
+        replicates: The replicates of each value; None if there are none.
+    """
+
+    std: Vector
+    known: bool = False
+    replicates: Replicates | None = None
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The grid of the noise in units of s: of 1 / s where it is known, and else relative to the values' unit."""
+        return NOISE_RATIOS
+
+    def with_more(self, n: int) -> Noise:
+        """With n single values more, of typical noise."""
+        replicates = self.replicates
+        if replicates is not None:
+            replicates = Replicates(np.append(replicates.n, [1.0] * n), np.append(replicates.squares, [0.0] * n))
+        return Noise(np.append(self.std, np.full(n, np.median(self.std))), self.known, replicates)
+
+    def rows(self, use: np.ndarray) -> Noise:
+        """Of some observations."""
+        return Noise(self.std[use], self.known, None if self.replicates is None else self.replicates.rows(use))
+
+
 @dataclass(frozen=True, eq=False)
 class SeriesData:
-    """Observations in local coordinates, the nearest first, without the center."""
+    """Observations in local coordinates, the nearest first; without the center, unless there is noise."""
 
     Z: Matrix
     differences: Vector
     r: Vector
     max_degree: int
+    noise: Noise | None = None
 
     @classmethod
-    def of(cls, Z: Matrix, differences: Vector, max_degree: int) -> SeriesData:
+    def of(cls, Z: Matrix, differences: Vector, max_degree: int, noise: Noise | None = None) -> SeriesData:
         """From observations in any order."""
         r = np.sqrt(np.sum(Z * Z, axis=1))
         # Nearest first: a stable factorisation of badly scaled rows needs rows of decreasing size.
         use = np.argsort(r, kind="stable")
-        use = use[r[use] > SAME_POINT]
-        return cls(Z[use], differences[use], r[use], max_degree)
+        if noise is None:
+            use = use[r[use] > SAME_POINT]
+        return cls(Z[use], differences[use], r[use], max_degree, None if noise is None else noise.rows(use))
 
     @cached_property
     def _features(self) -> Matrix:
@@ -107,21 +168,34 @@ class SeriesData:
     def fit(self, series: Series, radius: float) -> SeriesFit:
         """The posterior for one series."""
         degree, t = series.degree, radius / series.rho
-        (n, d), p = self.Z.shape, n_terms(self.Z.shape[1], degree)
+        (n, d), p, k = self.Z.shape, n_terms(self.Z.shape[1], degree), int(self.noise is not None)
         std = _prior_std(d, degree, t, series.mixed)
         noise = t ** (degree - 1.0) * self.r ** (degree + 1) + NUGGET * self.r
-        A = np.zeros((n + p, p + 1), order="F")
-        np.multiply(self._features[:, :p], std, out=A[:n, :p])
-        A[:n, p] = self.differences
+        if self.noise is not None:
+            noise = np.hypot(noise, series.noise * self.noise.std)
+            std = np.where(monomials(d, degree).degree == 1, std * max(1.0, series.noise), std)
+        A = np.zeros((n + p, p + k + 1), order="F")
+        A[:n, :k] = 1.0
+        np.multiply(self._features[:, :p], std, out=A[:n, k : p + k])
+        A[:n, p + k] = self.differences
         A[:n] /= noise[:, None]
-        A[n:, :p].flat[:: p + 1] = 1.0
+        A[n:, k : p + k].flat[:: p + 1] = 1.0
         qr, *_ = dgeqrf(A, overwrite_a=True)
-        residual = float(qr[p, p]) ** 2 if n else 0.0
-        freedom = max(n - d, 0)
+        residual = float(qr[p + k, p + k]) ** 2 if n else 0.0
+        freedom, scatter = max(n - d - k, 0), 0.0
+        if self.noise is not None and self.noise.replicates is not None:
+            count, squares = self.noise.replicates
+            std_of_one = series.noise * self.noise.std * np.sqrt(count)
+            residual += float(np.sum(squares / std_of_one**2))
+            freedom += round(float(np.sum(count - 1)))
+            scatter = float(np.sum((count - 1) * np.log(std_of_one)))
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
-        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[:p]))))
+        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[: p + k])))) + scatter
         loss = 0.5 * freedom * math.log(variance) + log_determinant
-        return SeriesFit(loss, qr, std, variance, residual, log_determinant)
+        if self.noise is not None and self.noise.known:
+            variance = series.noise**-2.0
+            loss = 0.5 * (freedom * (math.log(variance) - 1) + residual / variance) + log_determinant
+        return SeriesFit(loss, qr, std, variance, residual, log_determinant, k == 1)
 
 
 def most_probable(
@@ -137,10 +211,11 @@ def most_probable(
     refine = refine and data.max_degree > 2
     degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
     mixed = MIXED_STDS if structured else (1.0,)
+    noises = (0.0,) if data.noise is None else data.noise.ratios
     found: list[tuple[Series, SeriesFit]] = []
     for m in [starts[0].degree] if refine else sorted({2, degree} if redundant else {degree}):
         rhos = _small_rhos(radius) + RHOS + (QUADRATIC_RHOS if redundant and m == degree else ())
-        walk = _Walk(data, radius, m, rhos, mixed)
+        walk = _Walk(data, radius, m, rhos, mixed, noises)
         end = walk.descend(next((series for series in starts if series.degree == m), Series(m, FIRST_RHO)))
         is_nearly_quadratic = max(series.rho for series, _ in [*found, end]) >= NEARLY_QUADRATIC_RHO
         if not refine and rhos[-1] > RHOS[-1] and is_nearly_quadratic:
@@ -151,18 +226,19 @@ def most_probable(
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """Descent of the loss on the grid of rho and of the structure (the two indices), for one degree."""
+    """Descent of the loss on the grid of rho, of the structure and of the noise (the indices), for one degree."""
 
     data: SeriesData
     radius: float
     degree: int
     rhos: tuple[float, ...]
     mixed: tuple[float, ...]
+    noises: tuple[float, ...]
     fits: dict[Index, SeriesFit] = field(default_factory=dict)
 
     def series(self, at: Index) -> Series:
         """The series at a point of the grid."""
-        return Series(self.degree, self.rhos[at[0]], self.mixed[at[1]])
+        return Series(self.degree, self.rhos[at[0]], self.mixed[at[1]], self.noises[at[2]])
 
     def fit(self, at: Index) -> SeriesFit:
         """Its posterior; the loss includes what a plain quadratic has to pay."""
@@ -181,7 +257,12 @@ class _Walk:
         """The end of the descent from a series."""
         i = min(range(len(self.rhos)), key=lambda i: abs(math.log(self.rhos[i] / first.rho)))
         j = self.mixed.index(first.mixed) if first.mixed in self.mixed else 0
-        end = descend_on_grid(self.loss, (i, j), (len(self.rhos), len(self.mixed)))
+        k = 0
+        if first.noise > 0:
+            k = min(range(len(self.noises)), key=lambda k: abs(math.log(self.noises[k] / first.noise)))
+        elif len(self.noises) > 1:
+            k = len(self.noises) // 2
+        end = descend_on_grid(self.loss, (i, j, k), (len(self.rhos), len(self.mixed), len(self.noises)))
         return self.series(end), self.fit(end)
 
 

@@ -45,9 +45,10 @@ from dale._arrays import Matrix, Vector
 from dale.models.base import Prediction, PredictionDerivatives, std_with_derivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import MAX_DEGREE, Monomials, affordable_degree, monomials
-from dale.models.series import MIN_VARIANCE, NUGGET, Series, SeriesData, SeriesFit, most_probable
+from dale.models.series import MIN_VARIANCE, NUGGET, Noise, Series, SeriesData, SeriesFit, most_probable
 from dale.optim.projected_newton import FunctionValues
 
+MIN_LEVERAGE_LEFT = 1e-6  # 1 - leverage of a noisy observation, at least
 MIN_FREEDOM = 1e-12  # 1 - leverage of an observation, below which rounding errors hide its leave-one-out error
 
 
@@ -80,6 +81,9 @@ class TaylorModel:
         covariance_factor: F with F F' their posterior covariance divided by s^2, (p, p).
         n_points: Number of observations used, without the center.
         loss: Negative logarithm of the evidence, up to a constant of the data.
+        noise: The noise in the values; None for none.
+        constant_factor: With noise, f with f f' the variance of the value at the center divided by s^2, (1 + p,); its
+            last p entries correspond to the columns of F.
     """
 
     frame: Ellipsoid
@@ -94,6 +98,8 @@ class TaylorModel:
     covariance_factor: Matrix
     n_points: int
     loss: float
+    noise: Noise | None = None
+    constant_factor: Vector | None = None
 
     @classmethod
     def fit(
@@ -107,8 +113,9 @@ class TaylorModel:
         starts: Sequence[Series] = (),
         structured: bool = False,
         refine: bool = False,
+        noise: Noise | None = None,
     ) -> TaylorModel:
-        """From observations in the cube around a center, which is interpolated.
+        """From observations in the cube around a center, which is interpolated unless there is noise.
 
         Args:
             frame: Center, radius and shape of the region.
@@ -119,6 +126,7 @@ class TaylorModel:
             starts: Where the search for rho starts: the series of a similar model, one for each degree.
             structured: Whether mixed second derivatives may be small a priori, by evidence.
             refine: Whether to search near the first of the starts alone, with its degree, where there are several.
+            noise: The noise in the values; None for none.
 
         Examples:
             >>> X = np.array([[0.4, 0.4], [0.6, 0.4], [0.4, 0.6], [0.5, 0.55], [0.6, 0.6], [0.45, 0.5], [0.5, 0.4]])
@@ -127,7 +135,7 @@ class TaylorModel:
             >>> (model.gradient / model.radius).round(6)
             array([1.5, 0.5])
         """
-        data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree))
+        data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree), noise)
         found = most_probable(data, frame.radius, starts, structured=structured, refine=refine)
         return cls._of(frame, value, data, found[0][1], tuple(series for series, _ in found))
 
@@ -136,7 +144,10 @@ class TaylorModel:
 
         Fantasies tell nothing about the function, so degree and rho are not chosen again.
         """
-        data = SeriesData.of(np.vstack([self.Z, Z]), np.append(self.differences, differences), self.degree)
+        noise = self.noise
+        if noise is not None:
+            noise = noise.with_more(len(Z))
+        data = SeriesData.of(np.vstack([self.Z, Z]), np.append(self.differences, differences), self.degree, noise)
         fit = data.fit(self.series, self.radius)
         return self._of(self.frame, self.value, data, fit, (self.series,))
 
@@ -146,12 +157,12 @@ class TaylorModel:
     ) -> TaylorModel:
         """From the posterior of one series, the first of those given."""
         d = data.Z.shape[1]
-        weights, covariance_factor = fit.weights(d)
+        weights, covariance_factor, constant, constant_factor = fit.weights(d)
         return cls(
             frame=frame,
-            value=value,
+            value=value + constant,
             Z=data.Z,
-            differences=data.differences,
+            differences=data.differences - constant,
             terms=monomials(d, starts[0].degree),
             series=starts[0],
             starts=starts,
@@ -160,6 +171,8 @@ class TaylorModel:
             covariance_factor=covariance_factor,
             n_points=len(data.r),
             loss=fit.loss,
+            noise=data.noise,
+            constant_factor=constant_factor,
         )
 
     def surprise(self, X: Matrix, y: Vector, of: np.ndarray) -> float:
@@ -192,6 +205,47 @@ class TaylorModel:
         noise, freedom, residual = noise[use], freedom[use], (self.differences - features @ self.weights)[use]
         standardised = residual / (noise * np.sqrt(freedom))
         return LeaveOneOut(*(float(np.sqrt(np.mean(e**2))) for e in (residual / freedom, standardised)))
+
+    def leave_one_out_errors(self) -> Vector:
+        """With noise: standardised errors of predictions, each of one observation from all others, nearest first, (n,).
+
+        With B = A^-1 the posterior covariance of constant and weights, the leverage of a row a is a' B a / noise^2.
+        """
+        features, r = self.terms(self.Z), np.linalg.norm(self.Z, axis=1)
+        noise = np.hypot(self.remainder(r), self.scale * self.noise_std)
+        leverage = (self.scale * np.linalg.norm(self._with_constant(features), axis=1) / noise) ** 2
+        residual = self.differences - features @ self.weights
+        return residual / (noise * np.sqrt(np.maximum(1 - leverage, MIN_LEVERAGE_LEFT)))
+
+    @property
+    def noise_std(self) -> Vector:
+        """Std of the noise in the observations, nearest first, in units of s, (n,)."""
+        return np.zeros(self.n_points) if self.noise is None else self.series.noise * self.noise.std
+
+    @property
+    def noise_at_center(self) -> float:
+        """Std of the noise in one more value at the center: that of the center, unless it is an outlier."""
+        if self.noise is None:
+            return 0.0
+        std = self.noise.std
+        if self.noise.replicates is not None:
+            std = std * np.sqrt(self.noise.replicates.n)
+        return self.scale * self.series.noise * float(min(std[0], np.median(std[: len(self.center) + 2])))
+
+    def predict_values(self, Z: Matrix) -> Prediction:
+        """With noise: mean and std of y(x) - y(c) at points, where y(c) is its mean; the std is that of y(x) itself."""
+        features = self.terms(Z)
+        return Prediction(features @ self.weights, self.scale * np.linalg.norm(self._with_constant(features), axis=1))
+
+    def _with_constant(self, features: Matrix) -> Matrix:
+        """Rows V with V V' the posterior covariance of the values themselves at points, divided by s^2."""
+        F0 = np.zeros(1 + len(self.weights)) if self.constant_factor is None else self.constant_factor
+        return np.column_stack([np.full(len(features), F0[0]), F0[1:] + features @ self.covariance_factor])
+
+    @property
+    def value_std(self) -> float:
+        """With noise: standard deviation of the value at the center."""
+        return 0.0 if self.constant_factor is None else self.scale * float(np.linalg.norm(self.constant_factor))
 
     @property
     def center(self) -> Vector:
@@ -227,6 +281,10 @@ class TaylorModel:
         """Standard deviation of the omitted terms at distance r from the center, in radii."""
         t = self.radius / self.rho
         return np.asarray(self.scale * t ** (self.degree - 1) * np.asarray(r) ** (self.degree + 1))
+
+    def radius_of_remainder(self, std: float) -> float:
+        """The distance from the center, in radii, at which the omitted terms have this standard deviation."""
+        return float((std / max(float(self.remainder(1.0)), MIN_VARIANCE)) ** (1 / (self.degree + 1)))
 
     def curvatures(self, axes: Matrix | None = None) -> tuple[Matrix, Vector]:
         """Axes (columns), (d, d), and the RMS curvature at the center along each, (d,).

@@ -9,6 +9,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 
+MIN_SKEWNESS = 5.0  # ratio of (highest - median) to (median - lowest) above which values are log-transformed
 MAX_EXPONENT = 700.0  # exp of more overflows
 
 
@@ -103,6 +104,12 @@ class Log1p:
     def inverse_slope(self, v: float) -> float:
         """dz / dv at a transformed value."""
         return self.scale * math.exp(min(v, MAX_EXPONENT))
+
+
+def skewness_transform(z: Vector) -> Log1p | None:
+    """The transform of values (n,) that extend much farther above their median than below it; None if they do not."""
+    lowest, median, highest = float(np.min(z)), float(np.median(z)), float(np.max(z))
+    return Log1p(lowest, median - lowest) if highest - median > MIN_SKEWNESS * (median - lowest) > 0 else None
 
 
 @dataclass(frozen=True, eq=False)

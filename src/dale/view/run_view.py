@@ -134,7 +134,8 @@ class RunView:
         with computing():
             model, scale = self.observations.noisy_gp, self.observations.standardize
             ids = self.observations.ids[model.rows].tolist()
-            means = [self.direction.from_loss(scale.inverse(float(mean))) for mean in model.means]
+            losses = [scale.inverse(model.untransformed(float(mean))) for mean in model.means]
+            means = [self.direction.from_loss(loss) for loss in losses]
             return dict(zip(ids, means, strict=True))
 
     def named(self, trial: Trial) -> dict[str, Any]:

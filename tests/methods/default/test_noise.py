@@ -288,5 +288,5 @@ class TestRuns:
         result = dale.minimize(noisy(bowl, 0.1, 0), [(0, 1)] * 2, budget=50, seed=0, noise=0.1)
         late = np.array([t.x for t in result.history[25:]])
         assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
-        assert all(t.reason.source in (Source.INITIAL_DESIGN, Source.GLOBAL) for t in result.history)
-        assert all("global model: predicted" in str(t.reason) for t in result.history[3:])
+        assert {t.reason.source for t in result.history} == {Source.INITIAL_DESIGN, Source.GLOBAL, Source.LOCAL}
+        assert all("model" in str(t.reason) and "predicted" in str(t.reason) for t in result.history[3:])

@@ -34,7 +34,7 @@ from dale.models.preprocessing import (
     quantize,
     thin,
 )
-from dale.models.transforms import Log1p, Standardize
+from dale.models.transforms import MIN_SKEWNESS, Log1p, Standardize
 from dale.optim.multistart import N_STARTS, Box, Maximum, starting_points
 from dale.optim.projected_newton import Tolerance, minimize_on_box
 from dale.space.domain import Domain
@@ -43,7 +43,6 @@ MIN_OBSERVATIONS = 256  # lower limit of the number of observations in the model
 MAX_PENDING = 128  # maximum number of pending points in the model
 KERNEL_GROWTH = 1.06  # of the number of observations between two choices of the kernel of trend and ripples
 COORDINATE_LEVELS = tuple(np.linspace(0, 1, 17))  # tried for each discrete coordinate of the incumbent
-MIN_SKEWNESS = 5.0  # (worst - median) / (median - best): above this, values are log-transformed
 ACQUISITION_TOLERANCE = Tolerance(gtol=1e-6, ftol=1e-10)  # coarse, because proposals are rounded anyway
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,10 +13,13 @@ from dale._arrays import Matrix, Vector
 from dale.acquisition.base import negative_acquisition
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.acquisition.feasibility import Feasibility, log_completes
+from dale.acquisition.noisy import std_reduction, with_std_reduction
+from dale.history.recommendation import MAX_DEGREE, Center
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape
 from dale.methods.default.step_box import Function
 from dale.methods.default.trust_region import TrustRegion
+from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.monomials import n_terms
@@ -48,6 +51,7 @@ class LocalProblem:
         settings: Settings of the Taylor models.
         failures: Where evaluations fail; None if none has failed.
         failed: Points whose evaluation failed, (q, d); None for none.
+        noisy: Fits a model with noise around an observation, in the metric of a region; None where there is no noise.
     """
 
     X: Matrix
@@ -62,6 +66,7 @@ class LocalProblem:
     settings: TaylorSettings
     failures: FailureBoundary | None = None
     failed: Matrix | None = None
+    noisy: Callable[[int, TrustRegion], Center] | None = None
 
     @property
     def atol(self) -> float:
@@ -87,6 +92,8 @@ class LocalProblem:
         Distant observations of a kinked or curved function say nothing about its center, however little they weigh.
         """
         s, d = self.settings, self.X.shape[1]
+        if self._noisy_center is not None:
+            return self._noisy_center.near
         n = max(
             int(np.sum(self._distances <= s.near_radii)), int(s.near_terms * n_terms(d, 2)) + 1
         )  # one is the center
@@ -117,7 +124,9 @@ class LocalProblem:
             model = self._fit_objective()
         model = self._with_far_data(model)
         model = self._with_fantasies(model, min(self.target, float(np.min(self.y))), self.y)
-        return replace(model, scale=self.region.spread * model.scale) if self.settings.calibrated else model
+        if not self.settings.calibrated or self.noisy is not None:  # the noise includes the errors of the model
+            return model
+        return replace(model, scale=self.region.spread * model.scale)
 
     @property
     def frame(self) -> Ellipsoid:
@@ -142,7 +151,7 @@ class LocalProblem:
         They determine the high degrees of a polynomial in a curved valley, where the near ones do not suffice.
         """
         far = self._nearest(self._max_points)
-        if len(far) == len(self.near):
+        if len(far) == len(self.near) or self.noisy is not None:
             return near
         wide = self._fit(near.frame, self.y, near.starts, rows=far)
         r = np.linalg.norm(near.frame.to_local(self.X), axis=1)
@@ -177,16 +186,38 @@ class LocalProblem:
     ) -> TaylorModel:
         """The model of values y (n,) in a frame; of near ones, or of these rows."""
         value, rows = float(y[self.center]), self.near if rows is None else rows
+        noise = self._noisy_center.noise if self._noisy_center is not None and y is self.y else None
         return TaylorModel.fit(
             frame,
             self.X[rows],
             y[rows],
             value,
-            max_degree=self.settings.max_degree,
+            max_degree=self.settings.max_degree if noise is None else min(self.settings.max_degree, MAX_DEGREE),
+            noise=noise,
             starts=starts,
             structured=structured,
             refine=refine,
         )
+
+    @cached_property
+    def _noisy_center(self) -> Center | None:
+        """With noise: the observations that the models see, and their noise, from a model in the last shape."""
+        return None if self.noisy is None else self.noisy(self.center, self.region)
+
+    @property
+    def target_difference(self) -> float:
+        """The target less the value at the center."""
+        return self.target - self.objective.value
+
+    def _predict(self, Z: Matrix) -> Prediction:
+        """Mean and std for the acquisition function: with noise, the std that one more evaluation takes away."""
+        mean, std = self.objective.predict(Z)
+        return Prediction(mean, std if self.noisy is None else std_reduction(std, self.objective.noise_at_center))
+
+    def _derivatives(self, Z: Matrix) -> PredictionDerivatives:
+        """The same with derivatives."""
+        found = self.objective.derivatives(Z)
+        return found if self.noisy is None else with_std_reduction(found, self.objective.noise_at_center)
 
     def _with_fantasies(self, model: TaylorModel, lowest: float, y: Vector) -> TaylorModel:
         """The model, conditioned on fantasies >= ``lowest`` at pending points, with the factor of its std."""
@@ -206,20 +237,26 @@ class LocalProblem:
             return False
         return bool(log_completes(self.failures, self.frame.to_cube(z[None, :]))[0] < LOG_SAFE)
 
+    def safe(self, Z: Matrix) -> Matrix:
+        """Those of the points (m, d) in local coordinates whose evaluation is as likely to complete as elsewhere."""
+        if self.failures is None:
+            return Z
+        return Z[log_completes(self.failures, self.frame.to_cube(Z)) >= LOG_SAFE]
+
     def log_acquisition(self, Z: Matrix, target: float) -> Vector:
         """Log EI + log P(completes) at points (m, d) in local coordinates, (m,)."""
-        log_ei = LOG_EI(self.objective.predict(Z), target)
+        log_ei = LOG_EI(self._predict(Z), target)
         return log_ei if self.failures is None else log_ei + self.log_completes(Z)
 
     def negative_log_acquisition(self, target: float) -> Function:
         """-(log EI + log P(completes)) of points in local coordinates, with its derivatives."""
-        model, frame = self.objective, self.frame
+        frame = self.frame
         if self.failures is None:
-            return lambda Z: negative_acquisition(LOG_EI, model.derivatives(Z), target)
+            return lambda Z: negative_acquisition(LOG_EI, self._derivatives(Z), target)
         T = frame.radius * (np.eye(len(frame.center)) if frame.shape is None else frame.shape)
 
         def fun(Z: Matrix) -> FunctionValues:
-            ei = negative_acquisition(LOG_EI, model.derivatives(Z), target)
+            ei = negative_acquisition(LOG_EI, self._derivatives(Z), target)
             value, gradient, hessian = self.completes.negative_log_feasibility(frame.to_cube(Z))
             return FunctionValues(ei.value + value, ei.gradient + gradient @ T, ei.hessian + T.T @ hessian @ T)
 

@@ -18,6 +18,7 @@ from dale.acquisition.feasibility import violations
 from dale.history.history import Observations
 from dale.history.minima import MIN_RELATIVE_REDUCTION
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
+from dale.history.recommendation import Center
 from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
 from dale.methods.base import Proposal
@@ -26,6 +27,7 @@ from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import Step, best_step
 from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import (
+    MAX_RADIUS,
     MIN_CLOSED_RADIUS,
     MIN_RADIUS,
     TrustRegion,
@@ -42,6 +44,7 @@ MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
 BISECTING = 1e9  # the same factor for a step that bisects the boundary of a failing set, by half at each evaluation
+SURE = 3.0  # stds of the global model
 SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count as one
 STEEP_RESOLUTION = float(np.finfo(float).eps), 1e-14  # the same distance, and the minimum radius, at steep minima
 
@@ -150,8 +153,18 @@ class LocalSearch:
 
     @cached_property
     def best(self) -> int:
-        """Row of the best point."""
-        return int(np.argmin(self.merit))
+        """Row of the best point; with noise, that of the lowest posterior mean."""
+        center = self.center
+        if center is None:
+            return int(np.argmin(self.merit))
+        return int(np.sum(self.observations.has_value[: center.row]))
+
+    @cached_property
+    def center(self) -> Center | None:
+        """With noise, the recommended observation; None otherwise."""
+        if not self.snapshot.is_noisy or self.n < self.X.shape[1] + 2:
+            return None
+        return self.observations.recommended
 
     @property
     def incumbent(self) -> int | None:
@@ -220,7 +233,7 @@ class LocalSearch:
             return LocalResult(None, regions)
         if self.merit[row] == np.inf:
             return LocalResult(None, regions)
-        region, min_reduction = self.region_of(row, regions), self._min_reduction
+        region, min_reduction = self._widened(self.region_of(row, regions)), self._min_reduction
         taylor, (min_distance, min_radius) = self.taylor, self._resolution
         # Under constraints, a failure may be an infeasible step, which says nothing about what is left to gain.
         crawls = region.failures > 0 and not self.snapshot.is_constrained
@@ -234,7 +247,10 @@ class LocalSearch:
                 is_proved = finished and region.confirmed and not step.may_fail
                 converged = is_proved and not is_noisy and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
-            is_new = np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance
+            if self.center is not None:  # then an observed point may be evaluated again
+                is_new = not self._is_excluded(step.point)
+            else:
+                is_new = bool(np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance)
             if is_new and are_separated(step.point[None, :], self.failed, SAME_POINT)[0]:
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
@@ -246,6 +262,25 @@ class LocalSearch:
                 region = replace(region, radius=region.radius / 2)
         separated = self._is_separated(step.point, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
+
+    def _is_excluded(self, point: Vector) -> bool:
+        """With noise: whether the global model is sure that a point (d,) is worse than the center.
+
+        A Taylor model may give high values so little weight, because their noise is high, that it does not know it.
+        """
+        mean, std = self.observations.noisy_gp.posterior.predict(np.vstack([point, self.X[self.best]]))
+        return bool(mean[0] - SURE * std[0] > mean[1] + SURE * std[1])
+
+    def _widened(self, region: TrustRegion) -> TrustRegion:
+        """With noise, the region with the radius at which the error of its model is as large as half of the noise.
+
+        In a smaller one, all steps would be lost in the noise.
+        """
+        if self.center is None or not np.array_equal(region.center, self.center.model.center):
+            return region
+        model = self.center.model
+        radius = min(model.radius * model.radius_of_remainder(model.noise_at_center / 2), 2 * region.radius, MAX_RADIUS)
+        return replace(region, radius=max(region.radius, radius))
 
     @property
     def _resolution(self) -> tuple[float, float]:
@@ -268,21 +303,36 @@ class LocalSearch:
         has_value = self.observations.has_value
         problem = LocalProblem(
             X=self.X,
-            y=self.z,
+            y=self.z if self.center is None else self.observations.noisy_data.z,
             constraints=self.observations.constraints[has_value] / self.constraint_scales,
             center=row,
             region=region,
             pending=self.snapshot.history.pending,
             domain=self.snapshot.domain,
-            target=np.inf if self.incumbent is None else float(self.z[self.best]),
+            target=self._target,
             min_reduction=min_reduction,
             settings=taylor,
             failures=self.snapshot.failures,
             failed=self.failed,
+            noisy=None if self.center is None else self._noisy,
         )
         if self.snapshot.is_constrained:
             return constrained_step(problem, self.rng, self._n_infeasible)
         return best_step(problem, self.rng)
+
+    def _noisy(self, row: int, region: TrustRegion) -> Center:
+        """With noise: the model around an observation; that of the recommended one is known."""
+        if self.center is not None and row == self.best:
+            return self.center
+        data = self.observations.noisy_data
+        return data.fit(int(data.first[row]), region.radius, region.shape)
+
+    @property
+    def _target(self) -> float:
+        """The value to improve on, standardised, above the lowest; infinite where none is feasible."""
+        if self.center is not None:
+            return self.center.model.value
+        return np.inf if self.incumbent is None else float(self.z[self.best])
 
     @property
     def _n_infeasible(self) -> int:
@@ -325,7 +375,7 @@ class LocalSearch:
         reason = Reason(
             Source.LOCAL,
             expected_improvement=self.scale.inverse_scale(math.exp(step.log_ei)) if reduction is None else None,
-            mean=self.scale.lowest + self.scale.inverse_scale(float(self.z[row]) + step.mean),
+            mean=self.scale.lowest + self.scale.inverse_scale(step.model.value + step.mean),
             std=self.scale.inverse_scale(step.std),
             step=TrustRegionStep(
                 center=self._trial(row),
@@ -335,7 +385,8 @@ class LocalSearch:
                 n_concurrent=self._n_concurrent(row, regions),
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
-                spread=spread if self.taylor.calibrated and spread != 1 else None,
+                spread=spread if self.taylor.calibrated and spread != 1 and self.center is None else None,
+                noise=None if self.center is None else self.scale.inverse_scale(step.model.noise_at_center),
             ),
         )
         return Proposal(step.point, reason)

@@ -33,6 +33,7 @@ LONG_REACH = 8.0  # of a long step in a shaped region, in radii; in a ball and o
 MEAN_TOLERANCE = Tolerance(gtol=1e-15, ftol=1e-15)  # gtol relative to the gradient at the center
 MAX_UNCERTAINTY = 0.05  # std plus remainder of a certain step, relative to the predicted reduction
 STEP_RESOLUTION = 2.0**-12  # of the step's length; finer digits would only carry rounding errors
+SURE_GAIN = 2.0  # predicted reductions below so many stds of the noise are within it
 HALVINGS = 12  # of steps that may fail: a search starts at the best of them
 CERTAIN_RESOLUTION = 2.0**-26  # of a certain step's length
 
@@ -77,7 +78,7 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
 
     In a space with discrete parameters, the step ends at a point of the domain, and options do not change.
     """
-    model, target = problem.objective, problem.target - float(problem.y[problem.center])
+    model, target = problem.objective, problem.target_difference
     box = step_box(problem)
     draws = box.draws(rng)
     mean = model.predict(draws).mean
@@ -90,8 +91,14 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     certain = certain and not may_fail
     if may_fail or (not certain and (int(problem.region.failures) % 2 == 0 or not lowest < 0)):
         starts = shortened(z, draws) if may_fail else draws
+        within_noise = may_fail and -lowest < SURE_GAIN * model.noise_at_center
+        if within_noise:  # a search for the boundary would gain nothing
+            starts = np.vstack([np.zeros(len(z)), problem.safe(starts)])
         best = starts[np.argsort(-problem.log_acquisition(starts, target), kind="stable")[: 3 if may_fail else 1]]
-        z = box.minimize(problem.negative_log_acquisition(target), np.vstack([z, best]), LOG_EI_TOLERANCE)[0]
+        if within_noise:
+            z = best[0]
+        else:
+            z = box.minimize(problem.negative_log_acquisition(target), np.vstack([z, best]), LOG_EI_TOLERANCE)[0]
     x = _rounded(box, z, CERTAIN_RESOLUTION if certain else STEP_RESOLUTION)
     if not problem.domain.is_continuous:
         x = best_snapped(problem, np.vstack([x, model.frame.to_cube(draws)]), target)

@@ -97,24 +97,32 @@ class DefaultMethod:
         if first is not None:
             return first
         history = snapshot.history
-        if history.observations.noise.modelled:
-            return NoisySearch.of(self.global_model, snapshot, rng("global")).best_proposal()
-        observations = without_replicate(history.observations.inliers, history)
+        is_noisy = history.observations.noise.modelled
+        observations = history.observations.inliers
+        if not is_noisy:
+            observations = without_replicate(observations, history)
         settings = self.trust_region or TrustRegionSettings(failure_tolerance=1)
         regions = snapshot.cache.of(RegionReplay).now(history.trials, settings).within(snapshot.domain)
         local_search = LocalSearch(snapshot, observations, self.trust_region, self.taylor, rng("local"))
-        failures = local_search.region_of(local_search.best, regions).failures
-        replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)
-        if replicate is not None:
-            return replicate
+        if not is_noisy:
+            failures = local_search.region_of(local_search.best, regions).failures
+            replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)
+            if replicate is not None:
+                return replicate
         n_parameters = snapshot.domain.n_parameters
         early = local_search.n < self.selection.min_evaluations_per_parameter * n_parameters
         local = local_search.candidates(regions, early=early)
-        global_search = GlobalSearch(
-            self.global_model, snapshot, observations, local.regions, rng("global"), local_search.incumbent
-        )
-        choice = self.global_model.length_scale.choose(global_search)
-        posterior = global_search.with_pending(global_search.basin_posterior() or choice.posterior)
+        global_search: GlobalSearch
+        if history.observations.noise.is_large:
+            global_search = noisy = NoisySearch.of(self.global_model, snapshot, rng("global"))
+            choice = LengthScaleChoice(noisy.model.fitted.length_scale, noisy.model.posterior)
+            posterior = noisy.with_pending(noisy.posterior())
+        else:
+            global_search = GlobalSearch(
+                self.global_model, snapshot, observations, local.regions, rng("global"), local_search.incumbent
+            )
+            choice = self.global_model.length_scale.choose(global_search)
+            posterior = global_search.with_pending(global_search.basin_posterior() or choice.posterior)
         log_ei = global_search.max_log_acquisition(posterior) + global_search.log_unit
         chosen = select(local, log_ei, history, self.selection, n_parameters=n_parameters, early=early)
         return _Competition(local_search, local, chosen, global_search, choice, posterior)

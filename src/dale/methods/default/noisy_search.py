@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,16 +10,16 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.noisy import std_reduction, with_std_reduction
 from dale.history.snapshot import Snapshot
-from dale.methods.base import Proposal
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.settings import GlobalSettings
 from dale.methods.default.trust_region import TrustRegionSet
-from dale.methods.initial_design import MIN_DISTANCE_PENDING, space_filling_proposal
+from dale.methods.initial_design import MIN_DISTANCE_PENDING
 from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import NoisyGP
 from dale.models.preprocessing import MIN_DISTANCE, are_separated
+from dale.models.transforms import Log1p
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +46,9 @@ class NoisySearch(GlobalSearch):
         incumbent = model.lowest(observations.feasible)
         return cls(settings, snapshot, observations, TrustRegionSet(), rng, incumbent, model)
 
-    def best_proposal(self) -> Proposal:
-        """The point with the highest acquisition value."""
-        posterior = self.with_pending(self.posterior())
-        found = self.search(posterior)
-        if found is None:
-            return space_filling_proposal(self.snapshot, self.rng)
-        point, reason = self.proposal(found, posterior)
-        return Proposal(point, replace(reason, length_scale=self.model.fitted.length_scale))
-
     @cached_property
-    def _data(self) -> tuple[Matrix, Vector, float, None]:
-        return self.model.X, self.model.v, self.target, None
+    def _data(self) -> tuple[Matrix, Vector, float, Log1p | None]:
+        return self.model.X, self.model.v, self.target, self.model.transform
 
     @property
     def target(self) -> float:

@@ -58,6 +58,8 @@ MAX_MOVE = 2.0001  # maximum distance by which a region moves with the best obse
 SPREAD_RATE = 1 / 8  # of the last squared error in the spread
 MAX_ERROR = 8.0  # standardised error that counts at most: one surprise does not discard a model
 MAX_SPREAD = 1e3  # above this, a model says nothing
+NOISY_REDUCTION = 2.0  # predicted reductions below so many stds of the noise cannot be judged by one value ...
+NOISY_ERROR = 3.0  # ... unless it is so many stds of the noise above its prediction
 PLATEAU_RTOL = 1e-9  # of the center's value: a tie of a smaller predicted reduction is a rounding error
 MAX_MISFIT = 0.2  # maximum error of the model inside a closed ball, relative to the rise from the center
 MIN_CLOSED_RADIUS, MAX_CLOSED_RADIUS = 0.02, 0.2  # of closed balls
@@ -97,7 +99,7 @@ class TrustRegion:
         step, mean, std = trial.reason.step, trial.reason.mean, trial.reason.std
         if step is None or trial.value is None or mean is None or not std or not math.isfinite(mean + std):
             return self
-        error = min(abs(trial.value - mean) / std, MAX_ERROR)
+        error = min(abs(trial.value - mean) / math.hypot(std, step.noise or 0.0), MAX_ERROR)
         square = (1 - SPREAD_RATE) * self.spread**2 + SPREAD_RATE * ((step.spread or 1.0) * error) ** 2
         return replace(self, spread=min(max(math.sqrt(square), 1.0), MAX_SPREAD))
 
@@ -112,6 +114,8 @@ class TrustRegion:
         if actual == 0 and predicted > plateau:
             radius = max(self.radius, min(2 * self.radius, MAX_RADIUS))
             return replace(self, radius=radius, failures=self.failures + 1 / (1 + step.n_concurrent))
+        if step.noise is not None and _is_within_noise(predicted, actual, step.noise):
+            return self
         r = actual / predicted if predicted > 0 else (1.0 if actual > 0 else -1.0)
         confirmed = self.confirmed or r > HIGH_RATIO
         if r > HIGH_RATIO and step.norm > BOUNDARY_STEP:
@@ -193,7 +197,8 @@ class TrustRegionSet:
             counts = trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry
         if counts and center.state is not TrialState.DISCARDED:
             plateau = PLATEAU_RTOL * abs(center.value or 0.0)
-            region = region.update(step, actual_reduction(step, center, trial), s, plateau).with_error_of(trial)
+            actual = actual_reduction(step, center, trial)
+            region = region.update(step, actual, s, plateau).with_error_of(trial)
         others = tuple(r for r in self.open if not r.can_move_to(center.unit_x))
         return TrustRegionSet((*others, region), self.closed)
 
@@ -227,6 +232,11 @@ class RegionReplay:
 def _corrections(trials: Sequence[Trial]) -> list[tuple[int, tuple[Correction, ...]]]:
     """The corrections of a run, by trial."""
     return [(trial.id, trial.corrections) for trial in trials if trial.corrections]
+
+
+def _is_within_noise(predicted: float, actual: float, noise: float) -> bool:
+    """Whether the value of a step says nothing: its predicted reduction is small beside the noise, its error too."""
+    return predicted < NOISY_REDUCTION * noise and actual >= predicted - NOISY_ERROR * noise
 
 
 def closing_radius(model: TaylorModel, region: TrustRegion, X: Matrix, y: Vector) -> float:

@@ -1,0 +1,203 @@
+"""The recommended observation of a noisy run: the one with the lowest posterior mean.
+
+A single noisy value may be low by luck, so models decide. The global one (``models/noisy_gp.py``) is smooth and has one
+noise; it names one candidate. Around it, the lowest value and the region of the last local step, a Taylor model with a
+noise of its own (``models/noise_profile.py``) averages over all observations nearby: it knows narrow valleys, outliers
+and noise that vanishes with the value. From each candidate, the search moves to the observation within ``REACH`` radii
+that has the lowest mean plus std, until it is the center. The lowest of the ends is recommended. The std counts because
+the mean of a value that has little weight may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.history.reason import TrustRegionStep
+from dale.history.trial import Trial, TrialState
+from dale.models.ellipsoid import Ellipsoid
+from dale.models.monomials import n_terms
+from dale.models.noise_profile import fit_with_noise
+from dale.models.series import Noise, Replicates, Series
+from dale.models.taylor import TaylorModel
+
+REACH = 2.0  # of a move from one center to the next, in radii
+MAX_MOVES = 4
+MAX_ERROR = 3.0  # of the value of a recommended observation, in units of the noise: more is not credible
+MAX_DEGREE = 4  # of a Taylor model with noise
+NEAR_RADII = 8.0  # observations within so many radii take part in a model ...
+NEAR_TERMS = 3  # ... and at least so many times the terms of a quadratic ...
+MAX_POINTS = 120  # ... but no more than this; more where a quadratic has more terms
+MIN_KNOWN = 1e-6  # known standard deviations count as at least this, in units of the largest
+TINY = float(np.finfo(float).tiny)
+INITIAL_RADIUS = 0.12  # around a candidate that no step started from
+
+
+class Center(NamedTuple):
+    """An observation, and the model around it.
+
+    Attributes:
+        row: Its row among all observations.
+        model: The model, in units of the values.
+        near: Rows of the observations with a value that the model was fitted to, (m,) ...
+        noise: ... and the noise in them.
+    """
+
+    row: int
+    model: TaylorModel
+    near: np.ndarray
+    noise: Noise
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyData:
+    """Observations with noise. Replicates have their mean as value, and only the first of them is used.
+
+    Attributes:
+        X: Points, (n, d).
+        z: Their values, (n,).
+        first: Row of the first replicate of each, (n,).
+        replicates: How the replicates scatter.
+        known: Standard deviations of the noise in z, (n,), in the same units; None if they are unknown.
+    """
+
+    X: Matrix
+    z: Vector
+    first: np.ndarray
+    replicates: Replicates
+    known: Vector | None = None
+
+    @classmethod
+    def of(cls, X: Matrix, z: Vector, known: Vector | None = None) -> NoisyData:
+        """From single values (n,), and the standard deviations of their noise where these are known."""
+        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        group = group.ravel()
+        std = np.ones(len(z)) if known is None else np.maximum(known, MIN_KNOWN * max(float(np.max(known)), TINY))
+        weight = np.bincount(group, std**-2.0)
+        mean = np.bincount(group, z * std**-2.0) / weight
+        squares: Vector = np.bincount(group, (z - mean[group]) ** 2).astype(float)
+        replicates = Replicates(np.bincount(group)[group].astype(float), squares[group])
+        error: Vector = 1 / np.sqrt(weight[group])
+        return cls(X, mean[group], first[group], replicates, None if known is None else error)
+
+    def nearest(self, frame: Ellipsoid) -> np.ndarray:
+        """Rows of the observations nearest to a center, in the metric of a frame."""
+        r, terms = np.linalg.norm(frame.to_local(self.X), axis=1), n_terms(self.X.shape[1], 2)
+        n = max(int(np.sum(r <= NEAR_RADII)), NEAR_TERMS * terms + 1)
+        order = np.argsort(r, kind="stable")
+        order = order[self.first[order] == order]
+        return order[: min(n, max(MAX_POINTS, 3 * terms // 2) + 1)]
+
+    def fit(self, row: int, radius: float, shape: Matrix | None) -> Center:
+        """The Taylor model with noise around an observation."""
+        frame = Ellipsoid(self.X[row], radius, shape)
+        near = self.nearest(frame)
+        known = None if self.known is None else self.known[near]
+        fit = partial(self._fit, frame, near, row)
+        model, noise = fit_with_noise(fit, self.X[near], self.z[near], known, self.replicates.rows(near))
+        return Center(row, model, near, noise)
+
+    def moved(self, center: Center, row: int) -> Center:
+        """The model of the same observations, with the same noise, around another one of them."""
+        frame = replace(center.model.frame, center=self.X[row])
+        return center._replace(row=row, model=self._fit(frame, center.near, row, center.noise, center.model.starts))
+
+    def _fit(self, frame: Ellipsoid, near: np.ndarray, row: int, noise: Noise, starts: Sequence[Series]) -> TaylorModel:
+        return TaylorModel.fit(
+            frame,
+            self.X[near],
+            self.z[near],
+            float(self.z[row]),
+            max_degree=MAX_DEGREE,
+            starts=starts,
+            refine=bool(starts),
+            noise=noise,
+        )
+
+
+def recommend(
+    data: NoisyData, lowest: int, feasible: np.ndarray, trials: Sequence[Trial], ids: np.ndarray
+) -> Center | None:
+    """The observation with the lowest posterior mean; None while there are too few observations for a Taylor model.
+
+    Args:
+        data: The observations with a value.
+        lowest: Row of ``data`` with the lowest mean of the global model.
+        feasible: Which of them are feasible, (n,).
+        trials: All trials of the run.
+        ids: Ids of the trials of ``data``, (n,).
+    """
+    if len(data.z) < data.X.shape[1] + 3:
+        return None
+    ends: list[Center] = []
+    for row in _candidates(data, lowest, feasible, trials, ids):
+        if all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
+            ends.append(descend(data, int(data.first[row]), *_frame(data.X[row], trials), feasible))
+    credible = [end for end in ends if _is_credible(data, end)]
+    return min(credible or ends[-1:], key=lambda end: _upper(data, end))
+
+
+def _is_credible(data: NoisyData, end: Center) -> bool:
+    """Whether the value of a center is not far from its mean."""
+    std = max(end.model.value_std, end.model.noise_at_center)
+    return bool(abs(data.z[end.row] - end.model.value) <= MAX_ERROR * std)
+
+
+def _upper(data: NoisyData, end: Center) -> float:
+    """Mean plus std of a center. A mean below all values nearby is not credible."""
+    return max(end.model.value, float(np.min(data.z[end.near]))) + end.model.value_std
+
+
+def _candidates(
+    data: NoisyData, lowest: int, feasible: np.ndarray, trials: Sequence[Trial], ids: np.ndarray
+) -> Iterator[int]:
+    """Rows to start from: the center of the last local step, the lowest mean of the global model, the lowest value."""
+    step = next(_steps(trials), None)
+    if step is not None:
+        yield from np.flatnonzero(ids == step.center).tolist()
+    yield lowest
+    yield int(np.argmin(np.where(feasible, data.z, np.inf)))
+
+
+def _steps(trials: Sequence[Trial]) -> Iterator[TrustRegionStep]:
+    """The local steps of a run that reduced the objective, the last one first."""
+    for trial in reversed(trials):
+        step = trial.reason.step
+        if step is not None and not step.constraint_scales and trials[step.center].state is TrialState.COMPLETE:
+            yield step
+
+
+def _frame(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:
+    """Radius and shape of the smallest region that reached a point (d,); those of a new region if none did."""
+    found: tuple[float, Matrix | None] = (INITIAL_RADIUS, None)
+    for step in _steps(trials):
+        if step.radius < found[0]:
+            shape = None if step.shape is None else np.array(step.shape)
+            if np.max(np.abs(Ellipsoid(trials[step.center].unit_x, step.radius, shape).to_local(x))) <= REACH:
+                found = step.radius, shape
+    return found
+
+
+def descend(data: NoisyData, row: int, radius: float, shape: Matrix | None, feasible: np.ndarray) -> Center:
+    """From an observation to the one with the lowest mean plus std, within reach at each move."""
+    center = data.fit(row, radius, shape)
+    near = center.near
+    for _ in range(MAX_MOVES):
+        model = center.model
+        Z = model.frame.to_local(data.X[near])
+        means, std = model.predict_values(Z)
+        errors = np.abs(data.z[near] - model.value - means)
+        credible = errors <= MAX_ERROR * np.maximum(std, model.noise_at_center)
+        within = (np.max(np.abs(Z), axis=1) <= REACH) & feasible[near] & credible
+        floor = float(np.min(data.z[near][within], initial=np.inf)) - model.value
+        upper = np.where(within, np.maximum(means, floor) + std, np.inf)
+        best = int(near[np.argmin(upper)])
+        if best == center.row or not np.min(upper) < np.inf:
+            break
+        center = data.moved(center, best)
+    return center

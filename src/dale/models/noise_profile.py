@@ -1,0 +1,104 @@
+"""The noise in the values of a Taylor model: constant, growing with the level of the values, and with outliers.
+
+The std of the noise in the i-th value is proportional to
+
+    level_i factor_i
+
+where the level is 1, or that of the value: the predicted or the observed one, whichever is higher, less the lowest
+predicted one or the minimum of the model, as that of a relative error, by evidence. A level is at least the std of the
+lowest prediction, of which the next fit knows more, so this is repeated while the evidence rises. The factor is 1 but
+for outliers: where the error of a prediction from all other values, in units of its std, is above ``MAX_ERROR`` times
+that of a typical one (by the median absolute error), the factor is this ratio, so that the value has little weight.
+Each outlier pays ``PRICE``: it is improbable, and may have any size. Known standard deviations are believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.models.series import Noise, Replicates, Series
+from dale.models.taylor import TaylorModel
+
+MAX_ERROR = 3.5  # standardised errors above this are those of outliers
+PRICE = 3.0  # of an outlier, in log evidence
+MAX_OUTLIER_ROUNDS, MAX_LEVEL_ROUNDS = 8, 3
+SAME_FACTOR = 0.7  # logarithm of a change of a factor that needs no further round
+MIN_CURVATURE = 1e-6  # in units of the largest: flatter Hessians have no minimum
+MAX_MOVE = 2.0  # radii from the center up to which a minimum counts
+MAD_TO_STD = 1.4826  # std of a normal variable divided by its median absolute deviation
+TINY = float(np.finfo(float).tiny)
+MIN_GAIN = 2.0  # log evidence that noise which is not constant has to gain
+
+Fit = Callable[[Noise, Sequence[Series]], TaylorModel]
+
+
+def fit_with_noise(
+    fit: Fit, X: Matrix, y: Vector, known: Vector | None = None, replicates: Replicates | None = None
+) -> tuple[TaylorModel, Noise]:
+    """The model with the most probable noise, and the noise in the order of the observations.
+
+    Args:
+        fit: The model of fixed observations with a noise; its second argument is where the search for it starts.
+        X: Their points, (n, d).
+        y: Their values, (n,).
+        known: Standard deviations of the noise in units of the values, (n,); None if they are unknown.
+        replicates: The replicates whose means the values are; None if there are none.
+    """
+    if known is not None:
+        noise = Noise(known, known=True)
+        return fit(noise, ()), noise
+    count = np.ones(len(X)) if replicates is None else replicates.n
+    noise = Noise(1 / np.sqrt(count), replicates=replicates)
+    model, noise = _robust(fit, X, fit(noise, ()), noise)
+    for _ in range(MAX_LEVEL_ROUNDS):
+        profile = replace(noise, std=_level(model, X, y) / np.sqrt(count))
+        new, profile = _robust(fit, X, fit(profile, model.starts), profile)
+        if not new.loss < model.loss - MIN_GAIN:
+            break
+        model, noise = new, profile
+    return model, noise
+
+
+def _level(model: TaylorModel, X: Matrix, y: Vector) -> Vector:
+    """The level of the values, the higher one of the predicted and the observed; its median is 1, (n,)."""
+    means, std = model.predict_values(model.frame.to_local(X))
+    at = int(np.argmin(means + std))
+    lowest = min(float(means[at]), _minimum(model))
+    level = np.maximum(np.maximum(means, y - model.value) - lowest, std[at])
+    return level / max(float(np.median(level)), TINY)
+
+
+def _minimum(model: TaylorModel) -> float:
+    """Minimum of the mean less the value at the center, by its quadratic part; 0 unless that has one nearby."""
+    eigenvalues, axes = np.linalg.eigh(model.hessian)
+    if not eigenvalues[0] > MIN_CURVATURE * max(eigenvalues[-1], TINY):
+        return 0.0
+    slope = model.gradient @ axes
+    near = float(np.max(np.abs(axes @ (slope / eigenvalues)))) <= MAX_MOVE
+    return -0.5 * float(slope @ (slope / eigenvalues)) if near else 0.0
+
+
+def _robust(fit: Fit, X: Matrix, model: TaylorModel, noise: Noise) -> tuple[TaylorModel, Noise]:
+    """The model with less weight of outliers, where that is more probable; its loss includes the price of them."""
+    base, order = noise.std, np.argsort(np.linalg.norm(model.frame.to_local(X), axis=1), kind="stable")
+    found, factor = model, np.ones(len(X))
+    for _ in range(MAX_OUTLIER_ROUNDS):
+        errors = np.empty(len(X))
+        errors[order] = np.abs(found.leave_one_out_errors())
+        errors *= factor  # in units of the noise of all others
+        spread = MAD_TO_STD * float(np.median(errors))
+        new_factor = np.where(errors > MAX_ERROR * spread, errors / max(spread, TINY), 1.0)
+        if np.all(np.abs(np.log(new_factor / factor)) < SAME_FACTOR):
+            break
+        factor = new_factor
+        found = fit(replace(noise, std=base * factor), found.starts)
+    if not (factor > 1).any():
+        return model, noise
+    outlying = replace(noise, std=base * factor)
+    found = fit(outlying, ())  # without outliers, quite another series may be the most probable
+    loss = found.loss + PRICE * float(np.sum(factor > 1))
+    return (replace(found, loss=loss), outlying) if loss < model.loss else (model, noise)

@@ -1,0 +1,57 @@
+"""The recommended observation of a noisy run."""
+
+import numpy as np
+import pytest
+
+from dale.history.recommendation import NoisyData, descend
+from noisy_runs import with_data
+
+
+@pytest.fixture
+def valley():
+    """A narrow, rotated valley with noise: points, values, and the values without noise."""
+    rng = np.random.default_rng(1)
+    X = rng.random((80, 2))
+    along, across = X @ [0.6, 0.8] - 0.7, X @ [0.8, -0.6] - 0.1
+    f = along**2 + 100 * across**2
+    return X, f + 0.3 * rng.standard_normal(80), f
+
+
+def test_the_model_averages_in_a_narrow_valley(valley):
+    X, y, f = valley
+    lowest = int(np.argmin(y))
+    center = descend(NoisyData.of(X, y), lowest, 0.12, None, np.ones(80, dtype=bool))
+    assert f[center.row] <= f[lowest]
+    assert f[center.row] < np.quantile(f, 0.1)
+    assert abs(center.model.value - f[center.row]) < 4 * center.model.value_std
+    assert center.model.value_std < 0.2
+    assert center.model.noise_at_center == pytest.approx(0.3, rel=0.4)
+
+
+def test_only_feasible_observations_are_recommended(valley):
+    X, y, _ = valley
+    feasible = X[:, 0] > 0.5
+    row = int(np.argmin(np.where(feasible, y, np.inf)))
+    center = descend(NoisyData.of(X, y), row, 0.12, None, feasible)
+    assert feasible[center.row]
+
+
+def test_a_low_outlier_is_not_recommended():
+    """Values without noise but for one that is much too low, and the replicate that proves noise."""
+    X = np.random.default_rng(0).random((40, 2))
+    f = np.sum((X - 0.4) ** 2, axis=1)
+    y = f.copy()
+    y[7] -= 3.0
+    optimizer = with_data(np.vstack([X, X[7]]), np.append(y, f[7]))
+    assert np.sum((optimizer.best.x - 0.4) ** 2) < 1.01 * np.min(f)
+    assert optimizer.best_value == pytest.approx(np.min(f), abs=1e-3)
+
+
+def test_the_minimum_of_relative_noise_is_not_lost():
+    """The noise of 10 % vanishes with the value; a search elsewhere does not change the recommendation."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([0.4 + 0.5**k * rng.uniform(-0.4, 0.4, (6, 2)) for k in range(8)])
+    f = np.sum((X - 0.4) ** 2, axis=1)
+    y = f * np.exp(0.1 * rng.standard_normal(len(f)))
+    X, y = np.vstack([X, X[0]]), np.append(y, 1.1 * y[0])
+    assert np.sum((with_data(X, y).best.x - 0.4) ** 2) < 20 * np.min(f)
