@@ -13,6 +13,7 @@ from matplotlib.text import Text
 import dale
 from dale.history.direction import Direction, check_direction
 from dale.history.stopping import Clock, Target
+from dale.methods.length_scale import Ensemble
 from dale.view import (
     advice,
     calibration_data,
@@ -88,7 +89,9 @@ def assert_mirrored(up, down):
 # --- runs ---
 
 
-@pytest.mark.parametrize("method", [None, dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo()])
+@pytest.mark.parametrize(
+    "method", [None, dale.methods.paper(), dale.methods.ei(), dale.methods.imgpo(), dale.methods.ei(Ensemble())]
+)
 def test_a_run_is_mirrored(method):
     up, down = both(hill, BOX, budget=18, seed=3, method=method)
     assert_mirrored(up, down)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dale
 from dale.history.recommendation import NoisyData, descend
 from noisy_runs import with_data
 
@@ -55,3 +56,50 @@ def test_the_minimum_of_relative_noise_is_not_lost():
     y = f * np.exp(0.1 * rng.standard_normal(len(f)))
     X, y = np.vstack([X, X[0]]), np.append(y, 1.1 * y[0])
     assert np.sum((with_data(X, y).best.x - 0.4) ** 2) < 20 * np.min(f)
+
+
+def test_many_values_of_one_point():
+    """There is nothing to fit a Taylor model to; the error is that of the mean."""
+    errors = np.random.default_rng(0).standard_normal(100)
+    optimizer = with_data(np.full((100, 1), 0.5), 1.0 + 0.1 * errors)
+    result = optimizer.result()
+    assert result.fun == pytest.approx(1.0, abs=0.03)
+    assert result.fun_std < 0.03
+    assert optimizer.ask().x[0] != 0.5
+
+
+def test_an_infeasible_replicate_is_not_recommended():
+    X = np.random.default_rng(0).random((12, 2))
+    optimizer = dale.Optimizer([(0.0, 1.0)] * 2, seed=0)
+    for x in X:
+        optimizer.add(x, float(np.sum((x - 0.3) ** 2)), constraints=[-1.0])
+    for constraint, value in ((0.1, 0.0), (-0.1, 0.02), (0.1, -0.01)):
+        optimizer.add([0.3, 0.3], value, constraints=[constraint])
+    assert optimizer.best.feasible
+    assert optimizer.best.x.tolist() == [0.3, 0.3]
+
+
+def test_known_noise_of_replicates():
+    """The noise of one value, and the error of their mean."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.random((10, 2)), np.full((25, 2), 0.3)])
+    y = np.sum((X - 0.3) ** 2, axis=1) + 0.1 * rng.standard_normal(35)
+    result = with_data(X, y, noise=0.1).result()
+    assert result.noise == pytest.approx(0.1)
+    assert result.fun_std == pytest.approx(0.1 / 5, rel=0.2)
+    assert "about 82 more evaluations near the best point would halve this error" in str(result)
+
+
+@pytest.mark.parametrize(("d", "n"), [(2, 30), (5, 100), (8, 100)])
+def test_the_error_is_calibrated(d, n):
+    """Of a quadratic with noise of 0.1: its standardised errors have a root mean square near 1."""
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = np.clip(0.4 + 0.25 * rng.standard_normal((n, d)), 0, 1)
+        f = np.sum((X - 0.4) ** 2 * np.geomspace(1, 10, d), axis=1)
+        y = f + 0.1 * rng.standard_normal(n)
+        result = with_data(np.vstack([X, X[:1]]), np.append(y, f[0] + 0.1 * rng.standard_normal())).result()
+        true = float(np.sum((result.x - 0.4) ** 2 * np.geomspace(1, 10, d)))
+        errors.append((result.fun - true) / result.fun_std)
+    assert np.sqrt(np.mean(np.square(errors))) < 2

@@ -109,5 +109,5 @@ def test_a_result_without_a_value_as_text():
 
 
 def test_a_result_states_the_noise():
-    assert "best value  -1 (values have noise of 0.25)" in str(result(noise=0.25))
+    assert "best value  -1 (values there have noise of 0.25)" in str(result(noise=0.25))
     assert "noise" not in str(result())

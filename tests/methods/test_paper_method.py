@@ -11,6 +11,7 @@ import reference
 from dale.acquisition import LogExpectedImprovement, LowerConfidenceBound, ProbabilityOfImprovement
 from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.history.reason import Source
+from dale.methods.default.noisy_search import NoisySearch
 from dale.methods.region_identification import RegionIdentification, identify_regions
 from dale.models.kernels import Matern52, SquaredExponential
 from dale_bench.functions import get
@@ -259,7 +260,10 @@ def test_a_kernel_is_used_by_every_global_model(monkeypatch):
     for _ in range(7):
         trial = constrained.ask()
         constrained.tell(trial, float(trial.x[0] ** 2), constraints=[float(0.5 - trial.x[1])])
+    monkeypatch.undo()  # the recommended point does not depend on the method
     noisy = dale.Optimizer([(0, 1)] * 2, seed=0, method=method, noise=0.1)
     for _ in range(7):
         trial = noisy.ask()
         noisy.tell(trial, float(np.sin(9 * trial.x[0])))
+    search = NoisySearch.of(method.global_model, noisy.snapshot, np.random.default_rng(0))
+    assert isinstance(search.posterior().kernel, Matern52)

@@ -6,7 +6,7 @@ import pytest
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import monomials
 from dale.models.noise_profile import fit_with_noise
-from dale.models.series import COMMON_CURVATURE_STD, LINEAR_PRIOR_STD, NUGGET, Noise, Series, SeriesData
+from dale.models.series import COMMON_CURVATURE_STD, LINEAR_PRIOR_STD, NUGGET, Noise, Refinement, Series, SeriesData
 from dale.models.taylor import TaylorModel
 
 RADIUS = 0.12
@@ -78,7 +78,7 @@ def fitted(noise, n=60, d=2, seed=0):
     y, frame = noise(f, rng), Ellipsoid(X[np.argmin(f)], RADIUS)
 
     def fit(noise, starts):
-        options = {"max_degree": 4, "starts": starts, "refine": bool(starts), "noise": noise}
+        options = {"max_degree": 4, "starts": Refinement(starts) if starts else (), "noise": noise}
         return TaylorModel.fit(frame, X, y, float(y[np.argmin(f)]), **options)
 
     model, found = fit_with_noise(fit, X, y)

@@ -196,7 +196,7 @@ def test_the_search_ends_in_a_minimum_among_neighbours():
         for seed in range(10):
             model = random_model(seed, name, structured=True)
             loss = losses(model, structured=True)
-            degree, rho, mixed = model.series
+            degree, rho, mixed, _ = model.series
             for line in (
                 sorted(s for s in loss if (s.degree, s.mixed) == (degree, mixed)),
                 sorted(s for s in loss if (s.degree, s.rho) == (degree, rho)),

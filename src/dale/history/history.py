@@ -156,8 +156,8 @@ class Observations:
         """The observation with the lowest posterior mean, where the global model names one."""
         center, scale, model = self.recommended, self.inliers.standardize, self.noisy_gp
         if center is None:
-            mean = scale.inverse(model.untransformed(model.mean_of(lowest)))
-            return Best(lowest, mean, self.noise.level, self.noise.level)
+            mean, std = model.at(lowest)
+            return Best(lowest, scale.inverse(mean), self.noise.level, scale.inverse_scale(std))
         value, std = center.model.value, scale.inverse_scale(center.model.value_std)
         noise = scale.inverse_scale(center.model.noise_at_center)
         return Best(center.row, scale.lowest + scale.inverse_scale(value), noise, std)
@@ -184,6 +184,7 @@ class Observations:
             self.X[self.has_value],
             scale.above_lowest(self.y[self.has_value]),
             None if known is None else np.minimum(known, MAX_NOISE_STD * unit) / unit,
+            self.feasible[self.has_value],
         )
 
     def rows(self, keep: np.ndarray) -> Observations:

@@ -1,4 +1,4 @@
-"""The recommended observation of a noisy run: the one with the lowest posterior mean.
+"""The recommended observation of a noisy run: the one with the lowest posterior mean plus std.
 
 A single noisy value may be low by luck, so models decide. The global one (``models/noisy_gp.py``) is smooth and has one
 noise; it names one candidate. Around it, the lowest value and the region of the last local step, a Taylor model with a
@@ -23,7 +23,7 @@ from dale.history.trial import Trial, TrialState
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import n_terms
 from dale.models.noise_profile import fit_with_noise
-from dale.models.series import Noise, Replicates, Series
+from dale.models.series import Noise, Refinement, Replicates, Series
 from dale.models.taylor import TaylorModel
 
 REACH = 2.0  # of a move from one center to the next, in radii
@@ -73,10 +73,11 @@ class NoisyData:
     known: Vector | None = None
 
     @classmethod
-    def of(cls, X: Matrix, z: Vector, known: Vector | None = None) -> NoisyData:
-        """From single values (n,), and the standard deviations of their noise where these are known."""
-        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        group = group.ravel()
+    def of(cls, X: Matrix, z: Vector, known: Vector | None = None, feasible: np.ndarray | None = None) -> NoisyData:
+        """From single values (n,), the standard deviations of their noise where known, and which are feasible."""
+        group = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+        order = np.arange(len(z)) if feasible is None else np.argsort(~feasible, kind="stable")
+        first = order[np.unique(group[order], return_index=True)[1]]  # the first feasible one, if there is any
         std = np.ones(len(z)) if known is None else np.maximum(known, MIN_KNOWN * max(float(np.max(known)), TINY))
         weight = np.bincount(group, std**-2.0)
         mean = np.bincount(group, z * std**-2.0) / weight
@@ -114,8 +115,7 @@ class NoisyData:
             self.z[near],
             float(self.z[row]),
             max_degree=MAX_DEGREE,
-            starts=starts,
-            refine=bool(starts),
+            starts=Refinement(starts) if starts else (),
             noise=noise,
         )
 
@@ -123,7 +123,7 @@ class NoisyData:
 def recommend(
     data: NoisyData, lowest: int, feasible: np.ndarray, trials: Sequence[Trial], ids: np.ndarray
 ) -> Center | None:
-    """The observation with the lowest posterior mean; None while there are too few observations for a Taylor model.
+    """The feasible observation with the lowest mean plus std; None while there are too few points for a Taylor model.
 
     Args:
         data: The observations with a value.
@@ -132,14 +132,15 @@ def recommend(
         trials: All trials of the run.
         ids: Ids of the trials of ``data``, (n,).
     """
-    if len(data.z) < data.X.shape[1] + 3:
+    d = data.X.shape[1]
+    if len(np.unique(data.first)) < max(n_terms(d, 2), d + 3):  # the noise of a model with more terms is unknown
         return None
     ends: list[Center] = []
-    for row in _candidates(data, lowest, feasible, trials, ids):
-        if all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
-            ends.append(descend(data, int(data.first[row]), *_frame(data.X[row], trials), feasible))
+    for row in data.first[list(_candidates(data, lowest, feasible, trials, ids))].tolist():
+        if feasible[row] and all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
+            ends.append(descend(data, row, *_frame(data.X[row], trials), feasible))
     credible = [end for end in ends if _is_credible(data, end)]
-    return min(credible or ends[-1:], key=lambda end: _upper(data, end))
+    return min(credible or ends[-1:], key=lambda end: _upper(data, end), default=None)
 
 
 def _is_credible(data: NoisyData, end: Center) -> bool:

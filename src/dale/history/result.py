@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,8 @@ class Result(Viewable, Tabular, OptimizeResult):
         lines = [f"{self.message} after {self.nfev} evaluations"]
         if self.params is not None:
             std = f" ± {self.fun_std:.2g}" if self.get("fun_std") else ""
-            noise = f" (values have noise of {self.noise:.2g})" if self.noise else ""
-            lines.append(f"best value  {self.fun:.10g}{std}{noise}")
+            noise = f" (values there have noise of {self.noise:.2g})" if self.noise else ""
+            lines.append(f"best value  {self.fun:.{_digits(self.fun, self.get('fun_std', 0.0))}g}{std}{noise}")
             if std:
                 lines.append(f"            {_halving(self.noise, self.fun_std)}")
             lines.append(f"best point  {format_point(self.params)}")
@@ -179,6 +180,13 @@ class Result(Viewable, Tabular, OptimizeResult):
 
     def __repr__(self) -> str:
         return f"<dale.Result: {self!s}>"
+
+
+def _digits(value: float, std: float) -> int:
+    """Significant digits of a value with a standard deviation: up to the second one of that, and at most ten."""
+    if not (std > 0 and value != 0):
+        return 10
+    return min(max(math.ceil(math.log10(abs(value) / std)) + 2, 1), 10)
 
 
 def _halving(noise: float, std: float) -> str:

@@ -86,7 +86,7 @@ class Snapshot:
     @property
     def is_noisy(self) -> bool:
         """Whether the values are so noisy that replicates are worth evaluating."""
-        return self.history.observations.noise.modelled
+        return self.history.observations.noise.is_large
 
     @cached_property
     def failures(self) -> FailureBoundary | None:

@@ -232,7 +232,7 @@ class GlobalModelContext:
         for trial in self.snapshot.history.trials:
             reason = trial.reason
             if reason.source is Source.GLOBAL and reason.length_scale is not None and reason.std is not None:
-                value = math.inf if trial.value is None else float(self.scale(np.array(trial.value)))
+                value = math.inf if trial.value is None else float(self.scale(np.array(trial.loss)))
                 found.append(PastProposal(reason.length_scale, reason.std / unit, value))
         return tuple(found)
 

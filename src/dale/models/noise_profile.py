@@ -9,7 +9,8 @@ predicted one or the minimum of the model, as that of a relative error, by evide
 lowest prediction, of which the next fit knows more, so this is repeated while the evidence rises. The factor is 1 but
 for outliers: where the error of a prediction from all other values, in units of its std, is above ``MAX_ERROR`` times
 that of a typical one (by the median absolute error), the factor is this ratio, so that the value has little weight.
-Each outlier pays ``PRICE``: it is improbable, and may have any size. Known standard deviations are believed.
+Each outlier pays ``PRICE``: it is improbable, and may have any size. Levels and outliers need more observations than a
+quadratic has terms. Known standard deviations are believed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from dataclasses import replace
 import numpy as np
 
 from dale._arrays import Matrix, Vector
+from dale.models.monomials import n_terms
 from dale.models.series import Noise, Replicates, Series
 from dale.models.taylor import TaylorModel
 
 MAX_ERROR = 3.5  # standardised errors above this are those of outliers
+MIN_POINTS_PER_TERM = 1.5  # observations for each term of a quadratic: fewer say nothing about levels and outliers
 PRICE = 3.0  # of an outlier, in log evidence
 MAX_OUTLIER_ROUNDS, MAX_LEVEL_ROUNDS = 8, 3
 SAME_FACTOR = 0.7  # logarithm of a change of a factor that needs no further round
@@ -31,7 +34,7 @@ MIN_CURVATURE = 1e-6  # in units of the largest: flatter Hessians have no minimu
 MAX_MOVE = 2.0  # radii from the center up to which a minimum counts
 MAD_TO_STD = 1.4826  # std of a normal variable divided by its median absolute deviation
 TINY = float(np.finfo(float).tiny)
-MIN_GAIN = 2.0  # log evidence that noise which is not constant has to gain
+MIN_GAIN = 6.0  # log evidence that noise in proportion to the level has to gain, and each further round of it
 
 Fit = Callable[[Noise, Sequence[Series]], TaylorModel]
 
@@ -49,10 +52,12 @@ def fit_with_noise(
         replicates: The replicates whose means the values are; None if there are none.
     """
     if known is not None:
-        noise = Noise(known, known=True)
+        noise = Noise(known, known=True, replicates=replicates)
         return fit(noise, ()), noise
     count = np.ones(len(X)) if replicates is None else replicates.n
     noise = Noise(1 / np.sqrt(count), replicates=replicates)
+    if len(X) < MIN_POINTS_PER_TERM * n_terms(X.shape[1], 2):
+        return fit(noise, ()), noise
     model, noise = _robust(fit, X, fit(noise, ()), noise)
     for _ in range(MAX_LEVEL_ROUNDS):
         profile = replace(noise, std=_level(model, X, y) / np.sqrt(count))

@@ -185,6 +185,12 @@ class NoisyGP:
         """The standardised value of a transformed one."""
         return v if self.transform is None else self.transform.inverse(v)
 
+    def at(self, row: int) -> tuple[float, float]:
+        """Posterior mean and std of the signal at a row of the data, standardised."""
+        mean, std = (float(v[0]) for v in self.posterior.predict(self.X[self.rows == row][:1]))
+        slope = 1.0 if self.transform is None else self.transform.inverse_slope(mean)
+        return self.untransformed(mean), slope * std
+
     def lowest(self, among: np.ndarray) -> int | None:
         """The row of the data with the lowest posterior mean, of those where ``among`` is True; None if none is."""
         means = np.where(among[self.rows], self.means, np.inf)

@@ -31,6 +31,7 @@ QUADRATIC_RHOS = (12.8, 100.0, 1e4, 1e7)  # radii so large that the series is a 
 NEARLY_QUADRATIC_RHO = 0.8  # from which on quadratics are searched too
 MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
 NOISE_RATIOS = tuple(float(ratio) for ratio in np.geomspace(1e-5, 1e7, 25))  # std of the noise, in units of s
+NOISE_MARGIN = 1.0  # log evidence that a larger noise may lack
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
 SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
@@ -55,6 +56,10 @@ class Series(NamedTuple):
     def is_quadratic(self) -> bool:
         """Whether the series is a plain quadratic in the whole cube."""
         return self.rho > RHOS[-1]
+
+
+class Refinement(tuple[Series, ...]):
+    """Where a search starts that is near the first of these series alone, with its degree, where there are several."""
 
 
 class SeriesFit(NamedTuple):
@@ -119,11 +124,6 @@ class Noise:
     known: bool = False
     replicates: Replicates | None = None
 
-    @property
-    def ratios(self) -> tuple[float, ...]:
-        """The grid of the noise in units of s: of 1 / s where it is known, and else relative to the values' unit."""
-        return NOISE_RATIOS
-
     def with_more(self, n: int) -> Noise:
         """With n single values more, of typical noise."""
         replicates = self.replicates
@@ -183,7 +183,7 @@ class SeriesData:
         qr, *_ = dgeqrf(A, overwrite_a=True)
         residual = float(qr[p + k, p + k]) ** 2 if n else 0.0
         freedom, scatter = max(n - d - k, 0), 0.0
-        if self.noise is not None and self.noise.replicates is not None:
+        if self.noise is not None and self.noise.replicates is not None and not self.noise.known:
             count, squares = self.noise.replicates
             std_of_one = series.noise * self.noise.std * np.sqrt(count)
             residual += float(np.sum(squares / std_of_one**2))
@@ -199,7 +199,7 @@ class SeriesData:
 
 
 def most_probable(
-    data: SeriesData, radius: float, starts: Sequence[Series], *, structured: bool, refine: bool = False
+    data: SeriesData, radius: float, starts: Sequence[Series], *, structured: bool
 ) -> list[tuple[Series, SeriesFit]]:
     """The series of the highest evidence of each degree, with its posterior, the most probable first.
 
@@ -208,10 +208,10 @@ def most_probable(
     quadratic pays before it falls. To refine, where there are several degrees, is to go downhill from the first of the
     starts alone.
     """
-    refine = refine and data.max_degree > 2
+    refine = isinstance(starts, Refinement) and data.max_degree > 2
     degree, redundant = data.max_degree, len(data.r) > n_terms(data.Z.shape[1], 2)
     mixed = MIXED_STDS if structured else (1.0,)
-    noises = (0.0,) if data.noise is None else data.noise.ratios
+    noises = (0.0,) if data.noise is None else NOISE_RATIOS
     found: list[tuple[Series, SeriesFit]] = []
     for m in [starts[0].degree] if refine else sorted({2, degree} if redundant else {degree}):
         rhos = _small_rhos(radius) + RHOS + (QUADRATIC_RHOS if redundant and m == degree else ())
@@ -263,6 +263,9 @@ class _Walk:
         elif len(self.noises) > 1:
             k = len(self.noises) // 2
         end = descend_on_grid(self.loss, (i, j, k), (len(self.rhos), len(self.mixed), len(self.noises)))
+        limit = self.loss(end) + NOISE_MARGIN
+        while end[2] + 1 < len(self.noises) and self.loss((*end[:2], end[2] + 1)) < limit:
+            end = (*end[:2], end[2] + 1)  # where the evidence is flat, rather too much noise than too little
         return self.series(end), self.fit(end)
 
 

@@ -112,7 +112,6 @@ class TaylorModel:
         max_degree: int = MAX_DEGREE,
         starts: Sequence[Series] = (),
         structured: bool = False,
-        refine: bool = False,
         noise: Noise | None = None,
     ) -> TaylorModel:
         """From observations in the cube around a center, which is interpolated unless there is noise.
@@ -123,9 +122,9 @@ class TaylorModel:
             y: Their values.
             value: y(c).
             max_degree: Highest degree.
-            starts: Where the search for rho starts: the series of a similar model, one for each degree.
+            starts: Where the search for rho starts: the series of a similar model, one for each degree; or a
+                `Refinement`.
             structured: Whether mixed second derivatives may be small a priori, by evidence.
-            refine: Whether to search near the first of the starts alone, with its degree, where there are several.
             noise: The noise in the values; None for none.
 
         Examples:
@@ -136,7 +135,7 @@ class TaylorModel:
             array([1.5, 0.5])
         """
         data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree), noise)
-        found = most_probable(data, frame.radius, starts, structured=structured, refine=refine)
+        found = most_probable(data, frame.radius, starts, structured=structured)
         return cls._of(frame, value, data, found[0][1], tuple(series for series, _ in found))
 
     def condition(self, Z: Matrix, differences: Vector) -> TaylorModel:

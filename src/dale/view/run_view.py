@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,7 +136,11 @@ class RunView:
             model, scale = self.observations.noisy_gp, self.observations.standardize
             ids = self.observations.ids[model.rows].tolist()
             losses = [scale.inverse(model.untransformed(float(mean))) for mean in model.means]
-            means = [self.direction.from_loss(loss) for loss in losses]
+            best, value, *_ = self.snapshot.incumbent
+            least = -math.inf if value is None else self.direction.loss(value)  # no other mean is better
+            means = [self.direction.from_loss(max(loss, least)) for loss in losses]
+            if best is not None and value is not None:
+                means = [value if i == best.id else mean for i, mean in zip(ids, means, strict=True)]
             return dict(zip(ids, means, strict=True))
 
     def named(self, trial: Trial) -> dict[str, Any]:

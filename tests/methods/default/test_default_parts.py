@@ -300,7 +300,9 @@ class TestSelection:
 
     def history(self, sources, values):
         trials = tuple(
-            SimpleNamespace(reason=Reason(s), retry=False, state=TrialState.COMPLETE, value=float(v), feasible=True)
+            SimpleNamespace(
+                reason=Reason(s), retry=False, state=TrialState.COMPLETE, value=float(v), loss=float(v), feasible=True
+            )
             for s, v in zip(sources, values, strict=True)
         )
         return SimpleNamespace(trials=trials)

@@ -115,7 +115,7 @@ class TestIncumbent:
         assert result.x.tolist() == optimizer.best.x.tolist()
         assert result.fun == optimizer.best_value
         assert result.noise == pytest.approx(0.2)
-        assert "(values have noise of 0.2)" in str(result)
+        assert "(values there have noise of 0.2)" in str(result)
         assert result.func_vals.tolist() == y.tolist()
         assert with_data(X, y, noise=0).best.value == -0.1
 

@@ -168,11 +168,10 @@ class LocalProblem:
         starts: Sequence[Series] = (),
         *,
         structured: bool = False,
-        refine: bool = False,
     ) -> TaylorModel:
         """The model of the objective in a shape."""
         frame = Ellipsoid(self.X[self.center], self.region.radius, shape)
-        return self._fit(frame, self.y, starts, structured=structured, refine=refine)
+        return self._fit(frame, self.y, starts, structured=structured)
 
     def _fit(
         self,
@@ -181,7 +180,6 @@ class LocalProblem:
         starts: Sequence[Series] = (),
         *,
         structured: bool = False,
-        refine: bool = False,
         rows: np.ndarray | None = None,
     ) -> TaylorModel:
         """The model of values y (n,) in a frame; of near ones, or of these rows."""
@@ -196,7 +194,6 @@ class LocalProblem:
             noise=noise,
             starts=starts,
             structured=structured,
-            refine=refine,
         )
 
     @cached_property

@@ -162,9 +162,12 @@ class LocalSearch:
     @cached_property
     def center(self) -> Center | None:
         """With noise, the recommended observation; None otherwise."""
-        if not self.snapshot.is_noisy or self.n < self.X.shape[1] + 2:
-            return None
-        return self.observations.recommended
+        return self.observations.recommended if self._is_noisy else None
+
+    @property
+    def _is_noisy(self) -> bool:
+        """Whether the values have noise."""
+        return self.snapshot.history.observations.noise.modelled
 
     @property
     def incumbent(self) -> int | None:
@@ -231,7 +234,7 @@ class LocalSearch:
         """The step from an observation; if it brings no reduction, the regions with its own closed."""
         if self.trust_region is None or self.n < self.X.shape[1] + 2 or not self.snapshot.domain.ordered.any():
             return LocalResult(None, regions)
-        if self.merit[row] == np.inf:
+        if self.merit[row] == np.inf or (self._is_noisy and self.center is None) or self._is_hopeless(row):
             return LocalResult(None, regions)
         region, min_reduction = self._widened(self.region_of(row, regions)), self._min_reduction
         taylor, (min_distance, min_radius) = self.taylor, self._resolution
@@ -243,14 +246,14 @@ class LocalSearch:
             least = BISECTING * min_reduction if step.may_fail else negligible
             finished = may_finish and -step.lowest < least and step.log_ei < math.log(least)
             if finished or region.radius < min_radius:
-                is_noisy = self.snapshot.history.observations.noise.level > 0
+                has_noise = self.snapshot.history.observations.noise.level > 0
                 is_proved = finished and region.confirmed and not step.may_fail
-                converged = is_proved and not is_noisy and step.violation_reduction is None
+                converged = is_proved and not has_noise and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
-            if self.center is not None:  # then an observed point may be evaluated again
-                is_new = not self._is_excluded(step.point)
-            else:
+            if self.center is None:
                 is_new = bool(np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance)
+            else:  # an observed point may be evaluated again
+                is_new = not self._is_excluded(step.point)
             if is_new and are_separated(step.point[None, :], self.failed, SAME_POINT)[0]:
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
@@ -263,6 +266,10 @@ class LocalSearch:
         separated = self._is_separated(step.point, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
 
+    def _is_hopeless(self, row: int) -> bool:
+        """With noise: whether the global model excludes an observation, and so all steps from there."""
+        return self.center is not None and row != self.best and self._is_excluded(self.X[row])
+
     def _is_excluded(self, point: Vector) -> bool:
         """With noise: whether the global model is sure that a point (d,) is worse than the center.
 
@@ -272,10 +279,7 @@ class LocalSearch:
         return bool(mean[0] - SURE * std[0] > mean[1] + SURE * std[1])
 
     def _widened(self, region: TrustRegion) -> TrustRegion:
-        """With noise, the region with the radius at which the error of its model is as large as half of the noise.
-
-        In a smaller one, all steps would be lost in the noise.
-        """
+        """With noise, the region with the radius at which the error of its model is half of the noise, or larger."""
         if self.center is None or not np.array_equal(region.center, self.center.model.center):
             return region
         model = self.center.model
@@ -350,6 +354,10 @@ class LocalSearch:
         ball = Ellipsoid(self.X[row], radius)
         return LocalResult(None, regions.close(ball), (ClosedRegion(self._trial(row), radius, converged),))
 
+    def _std(self, step: Step) -> float:
+        """Standard deviation of the predicted value; with noise, that of the center counts too."""
+        return step.std if self.center is None else float(step.model.predict_values(step.z[None, :]).std[0])
+
     def _is_separated(self, point: Vector, regions: TrustRegionSet) -> bool:
         """Whether a step keeps its distance from closed regions and pending points."""
         pending = self.snapshot.history.pending
@@ -376,7 +384,7 @@ class LocalSearch:
             Source.LOCAL,
             expected_improvement=self.scale.inverse_scale(math.exp(step.log_ei)) if reduction is None else None,
             mean=self.scale.lowest + self.scale.inverse_scale(step.model.value + step.mean),
-            std=self.scale.inverse_scale(step.std),
+            std=self.scale.inverse_scale(self._std(step)),
             step=TrustRegionStep(
                 center=self._trial(row),
                 radius=step.model.radius,

@@ -36,6 +36,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.methods.default.trust_region import MAX_RADIUS
 from dale.models.monomials import n_terms
+from dale.models.series import Refinement
 from dale.models.taylor import TaylorModel
 
 MAX_ROUNDS = 4  # of improving a shape, in one proposal
@@ -75,7 +76,7 @@ def learn_shape(
 
     Args:
         fit: The model of fixed observations in a shape (d, d), or None for a ball; its second argument is where the
-            searches for the radius of convergence start (`TaylorModel.starts`). Options: ``structured``, ``refine``.
+            searches for the radius of convergence start (`TaylorModel.starts`). Option: ``structured``.
         start: The shape to start from: that of the region's last step; None for a ball.
         radius: Radius of the region.
         movable: Coordinates that steps move, (d,); None for all. The shape acts on them alone.
@@ -138,7 +139,7 @@ def _improved(
         block = family.improve(best, movable)
         if block is None:
             break
-        new = fit(_embedded(_within_cube(block, radius), movable), best.starts, refine=refine)
+        new = fit(_embedded(_within_cube(block, radius), movable), Refinement(best.starts) if refine else best.starts)
         if not new.loss < best.loss - min_gain:
             break
         best, min_gain = new, MIN_GAIN
