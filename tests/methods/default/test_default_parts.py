@@ -345,7 +345,7 @@ class TestSelection:
         history = self.history([Source.LOCAL, Source.GLOBAL, Source.GLOBAL, Source.GLOBAL], [3.0, 2.0, 1.0, 0.0])
         assert n_fruitless(history) == 0
         history.trials[2].feasible = False
-        history.trials[3].value, history.trials[3].state = None, TrialState.FAILED
+        history.trials[3].value, history.trials[3].loss, history.trials[3].state = None, math.inf, TrialState.FAILED
         assert n_fruitless(history) == 2
         history.trials[3].state = TrialState.PENDING
         assert n_fruitless(history) == 1
