@@ -9,12 +9,14 @@ import pytest
 from dale_bench import jsonl
 from dale_bench.coco import experiment, reference, runs
 from dale_bench.coco.experiment import jobs_for, run_missing
-from dale_bench.coco.runs import TARGETS, Job, Run, hits_of
+from dale_bench.coco.noisy import NoiseFree
+from dale_bench.coco.runs import TARGETS, Job, Run, hits_of, recommended_of
 from dale_bench.coco.scores import paired_difference, results_of
 from dale_bench.coco.suites import SUITES, best_known, objective_of, opened
 from dale_bench.contender import Contender, Spent
 
 EXAMPLES = [("bbob", 1, 2), ("bbob", 24, 3), ("bbob-constrained", 20, 2), ("bbob-mixint", 8, 5)]  # suite, function, d
+NOISY = "bbob-noisy"
 
 
 @pytest.fixture
@@ -103,6 +105,46 @@ class TestSuites:
         with opened("bbob-mixint", 1, 5, 1) as problem:
             task = objective_of(problem, best_known("bbob-mixint", 1, 5, 1), 15)
             assert len(spent(contender, task).curve) == 15
+
+
+@pytest.mark.usefixtures("coco")
+class TestNoise:
+    def test_the_regret_is_that_of_the_noise_free_value(self):
+        """Of the sphere: its contour lines are circles around the minimiser, and noise does not change them."""
+        x, minimum = best_known(NOISY, 107, 2, 1)
+        true = NoiseFree(107, 2, 1)
+        assert minimum == 0
+        assert true(x) < 1e-12
+        radii = [float(true(x + 0.5 * np.array([np.cos(a), np.sin(a)]))) for a in (0.0, 1.0, 2.5)]
+        assert radii == pytest.approx([0.25] * 3)
+
+    def test_values_are_noisy_and_the_same_in_the_next_run(self):
+        with opened(NOISY, 107, 2, 1) as problem:
+            first = [problem(np.ones(2)) for _ in range(4)]
+        with opened(NOISY, 107, 2, 1) as problem:
+            assert [problem(np.ones(2)) for _ in range(4)] == first
+        assert len(set(first)) == 4
+
+    def test_recommended_points(self):
+        """The lowest value until another point is recommended; regrets are known after the run."""
+        best = best_known(NOISY, 107, 2, 1)
+        with opened(NOISY, 107, 2, 1) as problem:
+            objective = objective_of(problem, best, 5)
+            observed = [objective(u) for u in np.random.default_rng(0).random((4, 2))]
+            objective.recommend(objective.function.to_cube(best[0]))
+            objective.settle()
+        lowest = int(np.argmin(observed[:3]))
+        assert objective.recommended[:3][-1] == objective.regrets[lowest]
+        assert objective.recommended[3] < 1e-12 < min(objective.regrets)
+        assert recommended_of(objective.recommended) == {"4": pytest.approx(0, abs=1e-12)}
+
+    def test_the_fraction_of_targets_that_the_recommended_point_reaches(self):
+        run = Run(NOISY, 101, 1, 2, "default", 0, 100, [1] * 10, recommended={"50": 1.0, "100": 50.0})
+        found = results_of([run], recommended=True)[NOISY, 2]["default"]
+        assert found.fraction((101, 1), 50) == pytest.approx(11 / 51)
+        assert found.fraction((101, 1), 100) == pytest.approx(2 / 51)
+        assert math.isnan(found.fraction((101, 1), 200))
+        assert found.restricted([]).hits == {}
 
 
 class TestHits:
