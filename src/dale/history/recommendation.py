@@ -2,8 +2,8 @@
 
 A single noisy value may be low by luck, so models decide. The global one (``models/noisy_gp.py``) is smooth and has one
 noise; it names one candidate. Around it, the lowest value and the region of the last local step, a Taylor model with a
-noise of its own (``models/noise_profile.py``) averages over all observations nearby: it knows narrow valleys, outliers
-and noise that vanishes with the value. From each candidate, the search moves to the observation within ``REACH`` radii
+noise of its own (``models/noise_profile.py``) averages over all observations nearby; its shape, outliers and noise that
+vanishes with the value are fitted too. From each candidate, the search moves to the observation within ``REACH`` radii
 that has the lowest mean plus std, until it is the center. The lowest of the ends is recommended. The std counts because
 the mean of a value that has little weight may be anything.
 """

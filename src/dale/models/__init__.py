@@ -1,8 +1,8 @@
 """Probabilistic models of the objective and of its constraints: Gaussian processes and local Taylor polynomials."""
 
-from importlib import import_module
 from typing import Any
 
+from dale._lazy import on_first_use
 from dale.models.base import Model, Prediction, PredictionDerivatives, PredictionGradient
 from dale.models.cholesky import CholeskyFactor, IncrementalCholesky
 from dale.models.constraint_gp import fit_constraints
@@ -57,10 +57,7 @@ _ON_FIRST_USE = {  # name: module
 
 
 def __getattr__(name: str) -> Any:
-    """Import some names on first use: most runs need none of them."""
-    if name in _ON_FIRST_USE:
-        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return on_first_use(__name__, _ON_FIRST_USE, name)
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ lowest prediction, of which the next fit knows more, so this is repeated while t
 for outliers: where the error of a prediction from all other values, in units of its std, is above ``MAX_ERROR`` times
 that of a typical one (by the median absolute error), the factor is this ratio, so that the value has little weight.
 Each outlier pays ``PRICE``: it is improbable, and may have any size. Levels and outliers need more observations than a
-quadratic has terms. Known standard deviations are believed.
+quadratic has terms. Known standard deviations are used as they are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Policies that choose the length-scale of a global model."""
 
-from importlib import import_module
 from typing import Any
 
+from dale._lazy import on_first_use
 from dale.methods.length_scale.alpha_ratio import AlphaRatio, Denominator
 from dale.methods.length_scale.fixed import Fixed
 from dale.methods.length_scale.floor import length_scale_floor
@@ -51,10 +51,7 @@ _ON_FIRST_USE = {  # name: module
 
 
 def __getattr__(name: str) -> Any:
-    """Import some names on first use: most runs need none of them."""
-    if name in _ON_FIRST_USE:
-        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return on_first_use(__name__, _ON_FIRST_USE, name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,8 @@
 """Covariance functions. Stationary ones are correlations; the model holds their variance."""
 
-from importlib import import_module
 from typing import Any
 
+from dale._lazy import on_first_use
 from dale.models.kernels.base import Kernel, KernelFactory, LengthScale, StationaryKernel
 from dale.models.kernels.matern import Matern52
 from dale.models.kernels.mixed_global_local import MixedGlobalLocal
@@ -28,10 +28,7 @@ _ON_FIRST_USE = {  # name: module
 
 
 def __getattr__(name: str) -> Any:
-    """Import some names on first use: most runs need none of them."""
-    if name in _ON_FIRST_USE:
-        return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return on_first_use(__name__, _ON_FIRST_USE, name)
 
 
 def __dir__() -> list[str]:
