@@ -6,11 +6,9 @@ The std of the noise in the i-th value is proportional to
 
 where the level is 1, or that of the value: the predicted or the observed one, whichever is higher, less the lowest
 predicted one or the minimum of the model, as that of a relative error, by evidence. A level is at least the std of the
-lowest prediction, of which the next fit knows more, so this is repeated while the evidence rises. The factor is 1 but
-for outliers: where the error of a prediction from all other values, in units of its std, is above ``MAX_ERROR`` times
-that of a typical one (by the median absolute error), the factor is this ratio, so that the value has little weight.
-Each outlier pays ``PRICE``: it is improbable, and may have any size. Levels and outliers need more observations than a
-quadratic has terms. Known standard deviations are used as they are.
+lowest prediction, of which the next fit knows more, so this is repeated while the evidence rises. The factor is that of
+an outlier (``models/outlier_weights.py``). Levels and outliers need more observations than a quadratic has terms.
+Known standard deviations are used as they are.
 """
 
 from __future__ import annotations
@@ -22,17 +20,14 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.models.monomials import n_terms
+from dale.models.outlier_weights import outlier_factors, price
 from dale.models.series import Noise, Replicates, Series
 from dale.models.taylor import TaylorModel
 
-MAX_ERROR = 3.5  # standardised errors above this are those of outliers
 MIN_POINTS_PER_TERM = 1.5  # observations for each term of a quadratic: fewer say nothing about levels and outliers
-PRICE = 3.0  # of an outlier, in log evidence
-MAX_OUTLIER_ROUNDS, MAX_LEVEL_ROUNDS = 8, 3
-SAME_FACTOR = 0.7  # logarithm of a change of a factor that needs no further round
+MAX_LEVEL_ROUNDS = 3
 MIN_CURVATURE = 1e-6  # in units of the largest: flatter Hessians have no minimum
 MAX_MOVE = 2.0  # radii from the center up to which a minimum counts
-MAD_TO_STD = 1.4826  # std of a normal variable divided by its median absolute deviation
 TINY = float(np.finfo(float).tiny)
 MIN_GAIN = 6.0  # log evidence that noise in proportion to the level has to gain, and each further round of it
 
@@ -89,21 +84,20 @@ def _minimum(model: TaylorModel) -> float:
 
 def _robust(fit: Fit, X: Matrix, model: TaylorModel, noise: Noise) -> tuple[TaylorModel, Noise]:
     """The model with less weight of outliers, where that is more probable; its loss includes the price of them."""
-    base, order = noise.std, np.argsort(np.linalg.norm(model.frame.to_local(X), axis=1), kind="stable")
-    found, factor = model, np.ones(len(X))
-    for _ in range(MAX_OUTLIER_ROUNDS):
-        errors = np.empty(len(X))
-        errors[order] = np.abs(found.leave_one_out_errors())
-        errors *= factor  # in units of the noise of all others
-        spread = MAD_TO_STD * float(np.median(errors))
-        new_factor = np.where(errors > MAX_ERROR * spread, errors / max(spread, TINY), 1.0)
-        if np.all(np.abs(np.log(new_factor / factor)) < SAME_FACTOR):
-            break
-        factor = new_factor
-        found = fit(replace(noise, std=base * factor), found.starts)
-    if not (factor > 1).any():
+    nearest_first = np.argsort(np.linalg.norm(model.frame.to_local(X), axis=1), kind="stable")
+
+    def errors(found: TaylorModel) -> Vector:
+        in_order = np.empty(len(X))
+        in_order[nearest_first] = found.leave_one_out_errors()
+        return in_order
+
+    def refit(found: TaylorModel, factors: Vector) -> TaylorModel:
+        return fit(replace(noise, std=noise.std * factors), found.starts)
+
+    factors = outlier_factors(model, errors, refit, len(X))
+    if not (factors > 1).any():
         return model, noise
-    outlying = replace(noise, std=base * factor)
+    outlying = replace(noise, std=noise.std * factors)
     found = fit(outlying, ())  # without outliers, quite another series may be the most probable
-    loss = found.loss + PRICE * float(np.sum(factor > 1))
+    loss = found.loss + price(factors)
     return (replace(found, loss=loss), outlying) if loss < model.loss else (model, noise)

@@ -12,6 +12,8 @@ R^-1/2 K R^-1/2 = Q diag(e) Q' gives the evidence at every eta. With a = Q' R^-1
     s2 = q / n,  or 1 / eta where the noise is known,
     -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + constant.
 
+Where the noise is unknown, outliers have more of it (``models/outlier_weights.py``): R has the squares of their factors.
+
 Few noisy values contain little information about l, so it has a log-normal prior with median
 ``PRIOR_LENGTH_SCALE`` sqrt(d) and standard deviation ``PRIOR_LOG_STD`` of its logarithm.
 
@@ -21,7 +23,7 @@ Shapes: X (n, d), standardised values (n,).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -31,6 +33,8 @@ from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.likelihood import leave_one_out
+from dale.models.outlier_weights import outlier_factors, price
 from dale.models.transforms import Log1p, skewness_transform
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
@@ -40,6 +44,7 @@ NOISE_RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, whe
 SIGNAL_VARIANCES = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known
 MIN_NOISE_VARIANCE = 1e-10  # where it is known
 MAX_NOISE_STD = 1e6  # in units of the values' std: such a value contains no information
+MIN_POINTS_FOR_OUTLIERS = 10
 MAX_FITTED = 160  # observations that length-scale and noise are fitted to
 
 
@@ -50,15 +55,22 @@ class NoisyFit(NamedTuple):
         length_scale: l.
         prior: c and s2.
         noise: Variances of the noise divided by s2, (n,).
+        loss: Negative log of evidence and prior, up to a constant.
     """
 
     length_scale: float
     prior: Prior
     noise: Vector
+    loss: float
 
 
 def fit_noise(
-    X: Matrix, y: Vector, variances: Vector | None = None, kernel: KernelFactory = SquaredExponential
+    X: Matrix,
+    y: Vector,
+    variances: Vector | None = None,
+    kernel: KernelFactory = SquaredExponential,
+    factors: Vector | None = None,
+    near: float | None = None,
 ) -> NoisyFit:
     """Length-scale, mean, signal and noise of standardised values.
 
@@ -67,6 +79,8 @@ def fit_noise(
         y: Values, of variance about 1.
         variances: Of the noise in each value, (n,), where they are known.
         kernel: The correlation function.
+        factors: Of the std of the noise in each value, (n,), where it is unknown; None if they are all 1.
+        near: The length-scale where the search starts; None to search all of the grid.
 
     Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
@@ -76,25 +90,29 @@ def fit_noise(
     """
     n, d = X.shape
     shape = np.ones(n) if variances is None else np.maximum(variances, MIN_NOISE_VARIANCE)
+    if factors is not None:
+        shape = factors**2
     eta = np.array(NOISE_RATIOS) if variances is None else 1 / np.array(SIGNAL_VARIANCES)
-    median = PRIOR_LENGTH_SCALE * math.sqrt(d)
-    scales, found = math.sqrt(d) * np.array(LENGTH_SCALES), dict[int, tuple[float, NoisyFit]]()
+    median, own = PRIOR_LENGTH_SCALE * math.sqrt(d), float(np.sum(np.log(shape))) / 2
+    scales, found = math.sqrt(d) * np.array(LENGTH_SCALES), dict[int, NoisyFit]()
 
-    def fit(i: int) -> None:
+    def loss(i: int) -> float:
         """Of one length-scale."""
-        l = float(scales[i])
-        loss, c, s2 = losses(kernel(l)(X, X), y, shape, eta, known=variances is not None)
-        k = int(np.argmin(loss))
-        prior = (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
-        found[i] = float(loss[k]) + prior, NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape)
-
-    for i in range(1, len(scales), COARSE):  # then those around the best of them
-        fit(i)
-    best = min(found, key=lambda i: found[i][0])
-    for i in range(max(best - COARSE + 1, 0), min(best + COARSE, len(scales))):
         if i not in found:
-            fit(i)
-    return min(found.values(), key=lambda one: one[0])[1]
+            l = float(scales[i])
+            all_losses, c, s2 = losses(kernel(l)(X, X), y, shape, eta, known=variances is not None)
+            k = int(np.argmin(all_losses))
+            prior = (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
+            total = float(all_losses[k]) + own + prior
+            found[i] = NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape, total)
+        return found[i].loss
+
+    if near is None:
+        best, reach = min(range(1, len(scales), COARSE), key=loss), COARSE
+    else:
+        best, reach = int(np.argmin(np.abs(np.log(scales / near)))), 2
+    around = range(max(best - reach + 1, 0), min(best + reach, len(scales)))
+    return found[min(around, key=loss)]
 
 
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
@@ -164,7 +182,27 @@ class NoisyGP:
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
         fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample], kernel)
         all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
-        return cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform)
+        model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform)
+        return model if variances is not None or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
+
+    def _robust(self, sample: np.ndarray) -> NoisyGP:
+        """The model with less weight of outliers, where that is more probable; fitted to a sample of the rows."""
+
+        def errors(model: NoisyGP) -> Vector:
+            mean, std = leave_one_out(model.posterior)
+            return (model.v - mean) / std
+
+        def refit(model: NoisyGP, factors: Vector, *, anywhere: bool = False) -> NoisyGP:
+            near = None if anywhere else model.fitted.length_scale
+            fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], near)
+            noise = fitted.noise[0] / factors[sample[0]] ** 2 * factors**2
+            return replace(model, fitted=fitted._replace(noise=noise))
+
+        factors = outlier_factors(self, errors, refit, len(self.v))
+        if not (factors > 1).any():
+            return self
+        robust = refit(self, factors, anywhere=True)
+        return robust if robust.fitted.loss + price(factors[sample]) < self.fitted.loss else self
 
     @cached_property
     def posterior(self) -> GaussianProcess:
