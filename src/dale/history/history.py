@@ -185,6 +185,7 @@ class Observations:
             scale.above_lowest(self.y[self.has_value]),
             None if known is None else np.minimum(known, MAX_NOISE_STD * unit) / unit,
             self.feasible[self.has_value],
+            self.noisy_gp.noise_at(scale(self.y[self.has_value])),
         )
 
     def rows(self, keep: np.ndarray) -> Observations:

@@ -10,6 +10,7 @@ the mean of a value that has little weight may be anything.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,6 +65,7 @@ class NoisyData:
         first: Row of the first replicate of each, (n,).
         replicates: How the replicates scatter.
         known: Standard deviations of the noise in z, (n,), in the same units; None if they are unknown.
+        typical: Standard deviations of the noise in single values by the global model, (n,); None if there are none.
     """
 
     X: Matrix
@@ -71,9 +73,17 @@ class NoisyData:
     first: np.ndarray
     replicates: Replicates
     known: Vector | None = None
+    typical: Vector | None = None
 
     @classmethod
-    def of(cls, X: Matrix, z: Vector, known: Vector | None = None, feasible: np.ndarray | None = None) -> NoisyData:
+    def of(
+        cls,
+        X: Matrix,
+        z: Vector,
+        known: Vector | None = None,
+        feasible: np.ndarray | None = None,
+        typical: Vector | None = None,
+    ) -> NoisyData:
         """From single values (n,), the standard deviations of their noise where known, and which are feasible."""
         group = np.unique(X, axis=0, return_inverse=True)[1].ravel()
         order = np.arange(len(z)) if feasible is None else np.argsort(~feasible, kind="stable")
@@ -84,7 +94,7 @@ class NoisyData:
         squares: Vector = np.bincount(group, (z - mean[group]) ** 2).astype(float)
         replicates = Replicates(np.bincount(group)[group].astype(float), squares[group])
         error: Vector = 1 / np.sqrt(weight[group])
-        return cls(X, mean[group], first[group], replicates, None if known is None else error)
+        return cls(X, mean[group], first[group], replicates, None if known is None else error, typical)
 
     def nearest(self, frame: Ellipsoid) -> np.ndarray:
         """Rows of the observations nearest to a center, in the metric of a frame."""
@@ -100,7 +110,8 @@ class NoisyData:
         near = self.nearest(frame)
         known = None if self.known is None else self.known[near]
         fit = partial(self._fit, frame, near, row)
-        model, noise = fit_with_noise(fit, self.X[near], self.z[near], known, self.replicates.rows(near))
+        typical = math.inf if self.typical is None else float(np.median(self.typical[near]))
+        model, noise = fit_with_noise(fit, self.X[near], self.z[near], known, self.replicates.rows(near), typical)
         return Center(row, model, near, noise)
 
     def moved(self, center: Center, row: int) -> Center:

@@ -13,6 +13,7 @@ Known standard deviations are used as they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -35,7 +36,12 @@ Fit = Callable[[Noise, Sequence[Series]], TaylorModel]
 
 
 def fit_with_noise(
-    fit: Fit, X: Matrix, y: Vector, known: Vector | None = None, replicates: Replicates | None = None
+    fit: Fit,
+    X: Matrix,
+    y: Vector,
+    known: Vector | None = None,
+    replicates: Replicates | None = None,
+    typical: float = math.inf,
 ) -> tuple[TaylorModel, Noise]:
     """The model with the most probable noise, and the noise in the order of the observations.
 
@@ -45,12 +51,13 @@ def fit_with_noise(
         y: Their values, (n,).
         known: Standard deviations of the noise in units of the values, (n,); None if they are unknown.
         replicates: The replicates whose means the values are; None if there are none.
+        typical: Std of the noise by a model of more values; see `Noise`.
     """
     if known is not None:
         noise = Noise(known, known=True, replicates=replicates)
         return fit(noise, ()), noise
     count = np.ones(len(X)) if replicates is None else replicates.n
-    noise = Noise(1 / np.sqrt(count), replicates=replicates)
+    noise = Noise(1 / np.sqrt(count), replicates=replicates, typical=typical)
     if len(X) < MIN_POINTS_PER_TERM * n_terms(X.shape[1], 2):
         return fit(noise, ()), noise
     model, noise = _robust(fit, X, fit(noise, ()), noise)

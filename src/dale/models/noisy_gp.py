@@ -12,7 +12,7 @@ R^-1/2 K R^-1/2 = Q diag(e) Q' gives the evidence at every eta. With a = Q' R^-1
     s2 = q / n,  or 1 / eta where the noise is known,
     -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + constant.
 
-Where the noise is unknown, outliers have more of it (``models/outlier_weights.py``): R has the squares of their factors.
+Where it is unknown, outliers have more of it: R has the squares of their factors (``models/outlier_weights.py``).
 
 Few noisy values contain little information about l, so it has a log-normal prior with median
 ``PRIOR_LENGTH_SCALE`` sqrt(d) and standard deviation ``PRIOR_LOG_STD`` of its logarithm.
@@ -234,6 +234,10 @@ class NoisyGP:
         means = np.where(among[self.rows], self.means, np.inf)
         i = int(np.argmin(means))
         return int(self.rows[i]) if means[i] < np.inf else None
+
+    def noise_at(self, z: Vector) -> Vector:
+        """Standard deviation of the noise in one more evaluation where the value is z (n,), both standardised."""
+        return self.noise_std * (np.ones(len(z)) if self.transform is None else self.transform.inverse_slopes(z))
 
     @property
     def noise_std(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ QUADRATIC_RHOS = (12.8, 100.0, 1e4, 1e7)  # radii so large that the series is a 
 NEARLY_QUADRATIC_RHO = 0.8  # from which on quadratics are searched too
 MIN_LOG_BAYES_FACTOR = 6.0  # evidence that one of QUADRATIC_RHOS needs
 NOISE_RATIOS = tuple(float(ratio) for ratio in np.geomspace(1e-5, 1e7, 25))  # std of the noise, in units of s
+EXCESS_LOG_STD = 0.5  # of the logarithm of a noise above the typical one
 NOISE_MARGIN = 0.5  # log evidence that a larger noise may lack
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
@@ -118,22 +119,39 @@ class Noise:
         std: Relative standard deviations, (n,); where they are known, in units of the values.
         known: Whether they are known.
         replicates: The replicates of each value; None if there are none.
+        typical: Std of a single value's noise by a model of more values, in units of the values; inf if there is none.
     """
 
     std: Vector
     known: bool = False
     replicates: Replicates | None = None
+    typical: float = math.inf
+
+    @property
+    def std_of_one(self) -> Vector:
+        """Relative standard deviations of single values, (n,)."""
+        return self.std if self.replicates is None else self.std * np.sqrt(self.replicates.n)
+
+    def excess(self, unit: float) -> float:
+        """What noise above the typical one pays in log evidence; ``unit``: of the relative standard deviations."""
+        if self.known or self.typical == math.inf:
+            return 0.0
+        ratio = unit * float(np.median(self.std_of_one)) / max(self.typical, MIN_VARIANCE)
+        return 0.5 * max(math.log(max(ratio, MIN_VARIANCE)) / EXCESS_LOG_STD, 0.0) ** 2
 
     def with_more(self, n: int) -> Noise:
         """With n single values more, of typical noise."""
         replicates = self.replicates
         if replicates is not None:
             replicates = Replicates(np.append(replicates.n, [1.0] * n), np.append(replicates.squares, [0.0] * n))
-        return Noise(np.append(self.std, np.full(n, np.median(self.std))), self.known, replicates)
+        std = np.append(self.std, np.full(n, np.median(self.std)))
+        return replace(self, std=std, replicates=replicates)
 
     def rows(self, use: np.ndarray) -> Noise:
         """Of some observations."""
-        return Noise(self.std[use], self.known, None if self.replicates is None else self.replicates.rows(use))
+        return replace(
+            self, std=self.std[use], replicates=None if self.replicates is None else self.replicates.rows(use)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +203,15 @@ class SeriesData:
         freedom, scatter = max(n - d - k, 0), 0.0
         if self.noise is not None and self.noise.replicates is not None and not self.noise.known:
             count, squares = self.noise.replicates
-            std_of_one = series.noise * self.noise.std * np.sqrt(count)
+            std_of_one = series.noise * self.noise.std_of_one
             residual += float(np.sum(squares / std_of_one**2))
             freedom += round(float(np.sum(count - 1)))
             scatter = float(np.sum((count - 1) * np.log(std_of_one)))
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
         log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[: p + k])))) + scatter
         loss = 0.5 * freedom * math.log(variance) + log_determinant
+        if self.noise is not None:
+            loss += self.noise.excess(math.sqrt(variance) * series.noise)
         if self.noise is not None and self.noise.known:
             variance = series.noise**-2.0
             loss = 0.5 * (freedom * (math.log(variance) - 1) + residual / variance) + log_determinant

@@ -226,9 +226,7 @@ class TaylorModel:
         """Std of the noise in one more value at the center: that of the center, unless it is an outlier."""
         if self.noise is None:
             return 0.0
-        std = self.noise.std
-        if self.noise.replicates is not None:
-            std = std * np.sqrt(self.noise.replicates.n)
+        std = self.noise.std_of_one
         return self.scale * self.series.noise * float(min(std[0], np.median(std[: len(self.center) + 2])))
 
     def predict_values(self, Z: Matrix) -> Prediction:

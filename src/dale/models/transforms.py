@@ -105,6 +105,10 @@ class Log1p:
         """dz / dv at a transformed value."""
         return self.scale * math.exp(min(v, MAX_EXPONENT))
 
+    def inverse_slopes(self, z: Vector) -> Vector:
+        """The same at values z (n,) before the transform."""
+        return np.asarray(self.scale + z - self.lowest)
+
 
 def skewness_transform(z: Vector) -> Log1p | None:
     """The transform of values (n,) that extend much farther above their median than below it; None if they do not."""
