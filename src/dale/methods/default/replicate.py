@@ -1,10 +1,11 @@
 """The replicate that tests for noise: the incumbent is evaluated again, with the very same values.
 
-Local models that keep failing suggest that values are noisy. The test is made at most once in a run, so a deterministic
-function loses at most one evaluation. ``history/noise.py`` compares the two values. Where values have few levels, as an
-accuracy does, noisy ones may agree by chance: if another point has the incumbent's value too, the test is made twice.
-A point beside the incumbent would prove nothing, however close it is: a tree, a table or a rounded parameter may jump
-between the two.
+Local models that keep failing suggest that values are noisy. ``history/noise.py`` compares the two values. If they are
+equal, most values may still be exact and a few outliers among them, such as a new incumbent that is low by luck: each
+further test is of another point, and needs twice as many failures in a row as the one before, so that a deterministic
+function loses few evaluations. Where values have few levels, as an accuracy does, noisy ones may agree by chance: if
+another point has the incumbent's value too, the first test is made twice. A point beside the incumbent would prove
+nothing, however close it is: a tree, a table or a rounded parameter may jump between the two.
 """
 
 from __future__ import annotations
@@ -18,18 +19,21 @@ from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Proposal
 
-FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent
+FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent, before the first test
 
 
 def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) -> Proposal | None:
-    """The incumbent (d,) again if its region has failed often and noise is neither known nor tested."""
+    """The incumbent (d,) again if its region has failed often and noise is neither known nor tested there."""
     history = snapshot.history
     if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
     replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
     earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
-    if earlier and (len(earlier) > 1 or not _is_tied(earlier[0], history.observations)):
-        return None
+    is_second_of_tie = len(earlier) == 1 and _is_tied(earlier[0], history.observations)
+    if earlier and not is_second_of_tie:
+        is_tested = any(np.array_equal(trial.unit_x, incumbent) for trial in earlier)
+        if is_tested or failures < FAILURES_BEFORE_REPLICATE * 2 ** len(earlier):
+            return None
     domain, point = snapshot.domain, incumbent[None, :]
     if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values
         return None
