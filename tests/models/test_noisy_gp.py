@@ -222,3 +222,49 @@ def test_another_kernel_is_used_for_parameters_and_posterior():
     assert model.lowest(among) == np.flatnonzero(among)[np.argmin(model.means[among])]
     assert model.lowest(np.zeros(25, dtype=bool)) is None
     assert model.mean_of(3) == model.means[3]
+
+
+class TestOutliers:
+    """Values with heavy tails have little weight, in the model of all values."""
+
+    @staticmethod
+    def data(seed, part):
+        """Points, true values, and observed ones: a part of them has Cauchy noise, all others a little Gaussian one."""
+        rng = np.random.default_rng(seed)
+        X = rng.random((60, 2))
+        true = np.sin(5 * X[:, 0]) + X[:, 1] ** 2
+        is_outlier = rng.random(60) < part
+        return X, true, true + 0.01 * rng.normal(size=60) + np.where(is_outlier, rng.standard_cauchy(60), 0.0)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_they_hardly_change_the_predictions(self, seed):
+        X, true, y = self.data(seed, 0.15)
+        model = NoisyGP.of(np.arange(60), X, y, None, 1.0)
+        plain = GaussianProcess.fit(SquaredExponential(0.3), X, y, Prior(0.0, 1.0), fit_noise(X, y).noise)
+        means = np.array([model.untransformed(mean) for mean in model.means])
+        error, plain_error = (np.sqrt(np.mean((m - true) ** 2)) for m in (means, plain.predict(X).mean))
+        assert error < 0.03
+        assert plain_error > 3 * error
+        assert 0.005 < np.median(model.noise_at(y)) < 0.02
+
+    def test_without_them_nothing_changes(self):
+        X, _, y = self.data(0, 0.0)
+        model = NoisyGP.of(np.arange(60), X, y, None, 1.0)
+        assert model.fitted.noise.tolist() == [model.fitted.noise[0]] * 60
+        assert model.fitted.loss == fit_noise(X, y).loss
+
+    def test_known_noise_has_none(self):
+        X, _, y = self.data(0, 0.15)
+        model = NoisyGP.of(np.arange(60), X, y, np.full(60, 0.01), 1.0)
+        assert np.ptp(model.fitted.noise) == 0
+
+    def test_the_evidence_of_factors_is_that_of_the_dense_formula(self):
+        """-log N(y; c, s2 (K + eta F^2)) with the most probable c and s2, whatever the unit of the noise."""
+        X, _, y = self.data(0, 0.15)
+        factors = np.where(np.arange(60) % 7 == 0, 5.0, 1.0)
+        fitted = fit_noise(X, y, factors=factors)
+        A = reference.k_se(X, X, fitted.length_scale) + np.diag(fitted.noise)
+        s2, r = fitted.prior.variance, y - fitted.prior.mean
+        dense = (60 * math.log(s2) + np.linalg.slogdet(A)[1] + r @ np.linalg.solve(A, r) / s2) / 2
+        assert fitted.loss == pytest.approx(dense - log_prior(fitted.length_scale, 2))
+        assert fitted.noise[0] == pytest.approx(25 * fitted.noise[1])

@@ -107,6 +107,18 @@ class TestReplicate:
             proposal = propose_replicate(snapshot, first.unit_x, FAILURES_BEFORE_REPLICATE)
             assert (proposal and proposal.reason.source) == expected
 
+    def test_again_at_another_point_after_twice_as_many_failures(self, smooth_run):
+        """The first replicate had the same value, but a new incumbent may be low by luck."""
+        old = smooth_run.best
+        again = Trial(30, old.params, old.x, old.unit_x, Reason(Source.REPLICATE), TrialState.COMPLETE, old.value)
+        x, state = np.array([0.31, 0.47]), TrialState.COMPLETE
+        lucky = Trial(31, tuple(x), x, x, Reason(Source.LOCAL), state, -9.0)
+        snapshot = replace(smooth_run.snapshot, history=smooth_run.snapshot.history.with_trials([again, lucky]))
+        assert propose_replicate(snapshot, old.unit_x, 100) is None
+        assert propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE - 1) is None
+        proposal = propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE)
+        assert proposal.point.tolist() == [0.31, 0.47]
+
 
 class TestWithoutReplicate:
     """The models do not see a replicate that showed no noise."""
