@@ -101,7 +101,7 @@ def _robust(fit: Fit, X: Matrix, model: TaylorModel, noise: Noise) -> tuple[Tayl
     def refit(found: TaylorModel, factors: Vector) -> TaylorModel:
         return fit(replace(noise, std=noise.std * factors), found.starts)
 
-    factors = outlier_factors(model, errors, refit, len(X))
+    _, factors = outlier_factors(model, errors, refit, len(X))
     if not (factors > 1).any():
         return model, noise
     outlying = replace(noise, std=noise.std * factors)

@@ -70,7 +70,7 @@ def fit_noise(
     variances: Vector | None = None,
     kernel: KernelFactory = SquaredExponential,
     factors: Vector | None = None,
-    near: float | None = None,
+    length_scale: float | None = None,
 ) -> NoisyFit:
     """Length-scale, mean, signal and noise of standardised values.
 
@@ -80,7 +80,7 @@ def fit_noise(
         variances: Of the noise in each value, (n,), where they are known.
         kernel: The correlation function.
         factors: Of the std of the noise in each value, (n,), where it is unknown; None if they are all 1.
-        near: The length-scale where the search starts; None to search all of the grid.
+        length_scale: The length-scale; None for the most probable one.
 
     Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
@@ -107,11 +107,12 @@ def fit_noise(
             found[i] = NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape, total)
         return found[i].loss
 
-    if near is None:
-        best, reach = min(range(1, len(scales), COARSE), key=loss), COARSE
-    else:
-        best, reach = int(np.argmin(np.abs(np.log(scales / near)))), 2
-    around = range(max(best - reach + 1, 0), min(best + reach, len(scales)))
+    if length_scale is not None:
+        i = int(np.argmin(np.abs(np.log(scales / length_scale))))
+        loss(i)
+        return found[i]
+    best = min(range(1, len(scales), COARSE), key=loss)
+    around = range(max(best - COARSE + 1, 0), min(best + COARSE, len(scales)))
     return found[min(around, key=loss)]
 
 
@@ -193,16 +194,15 @@ class NoisyGP:
             return (model.v - mean) / std
 
         def refit(model: NoisyGP, factors: Vector, *, anywhere: bool = False) -> NoisyGP:
-            near = None if anywhere else model.fitted.length_scale
-            fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], near)
+            l = None if anywhere else model.fitted.length_scale
+            fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], l)
             noise = fitted.noise[0] / factors[sample[0]] ** 2 * factors**2
             return replace(model, fitted=fitted._replace(noise=noise))
 
-        factors = outlier_factors(self, errors, refit, len(self.v))
-        if not (factors > 1).any():
+        robust, factors = outlier_factors(self, errors, refit, len(self.v))
+        if robust.fitted.loss + price(factors[sample]) >= self.fitted.loss:
             return self
-        robust = refit(self, factors, anywhere=True)
-        return robust if robust.fitted.loss + price(factors[sample]) < self.fitted.loss else self
+        return refit(self, factors, anywhere=True)
 
     @cached_property
     def posterior(self) -> GaussianProcess:

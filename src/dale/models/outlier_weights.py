@@ -27,8 +27,8 @@ ModelT = TypeVar("ModelT")
 
 def outlier_factors(
     model: ModelT, errors: Callable[[ModelT], Vector], refit: Callable[[ModelT, Vector], ModelT], n: int
-) -> Vector:
-    """Factors of the noise in n values, (n,); all are 1 if there are no outliers.
+) -> tuple[ModelT, Vector]:
+    """The last model, and its factors of the noise in n values, (n,); all are 1 if there are no outliers.
 
     Args:
         model: The model without outliers.
@@ -45,7 +45,7 @@ def outlier_factors(
             break
         factors = new
         model = refit(model, factors)
-    return factors
+    return model, factors
 
 
 def price(factors: Vector) -> float:

@@ -127,17 +127,21 @@ class Noise:
     replicates: Replicates | None = None
     typical: float = math.inf
 
-    @property
+    @cached_property
     def std_of_one(self) -> Vector:
         """Relative standard deviations of single values, (n,)."""
         return self.std if self.replicates is None else self.std * np.sqrt(self.replicates.n)
 
+    @cached_property
+    def _max_unit(self) -> float:
+        """The unit of the relative standard deviations in which the noise is the typical one."""
+        return math.inf if self.known else self.typical / float(np.median(self.std_of_one))
+
     def excess(self, unit: float) -> float:
         """What noise above the typical one pays in log evidence; ``unit``: of the relative standard deviations."""
-        if self.known or self.typical == math.inf:
+        if unit <= self._max_unit:
             return 0.0
-        ratio = unit * float(np.median(self.std_of_one)) / max(self.typical, MIN_VARIANCE)
-        return 0.5 * max(math.log(max(ratio, MIN_VARIANCE)) / EXCESS_LOG_STD, 0.0) ** 2
+        return 0.5 * (math.log(unit / max(self._max_unit, MIN_VARIANCE)) / EXCESS_LOG_STD) ** 2
 
     def with_more(self, n: int) -> Noise:
         """With n single values more, of typical noise."""

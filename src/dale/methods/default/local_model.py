@@ -183,8 +183,9 @@ class LocalProblem:
         rows: np.ndarray | None = None,
     ) -> TaylorModel:
         """The model of values y (n,) in a frame; of near ones, or of these rows."""
-        value, rows = float(y[self.center]), self.near if rows is None else rows
-        noise = self._noisy_center.noise if self._noisy_center is not None and y is self.y else None
+        value, rows, noise = float(y[self.center]), self.near if rows is None else rows, None
+        if self._noisy_center is not None and y is self.y:
+            noise, starts = self._noisy_center.noise, starts or self._noisy_center.model.starts
         return TaylorModel.fit(
             frame,
             self.X[rows],
