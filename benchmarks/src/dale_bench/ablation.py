@@ -20,6 +20,7 @@ import numpy as np
 from dale import methods
 from dale.methods.base import Method
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
+from dale.models.preprocessing import Neighbourhood
 from dale_bench.comparison import MIN_REGRET, Comparison
 from dale_bench.contender import Contender, Objective
 from dale_bench.ours import ask_and_tell
@@ -46,7 +47,7 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "degree-2": partial(_changed, "taylor", max_degree=2),
     "no-shapes": partial(_changed, "taylor", shapes=False),
     "no-structure": partial(_changed, "taylor", structured=False),
-    "all-points": partial(_changed, "taylor", near_radii=math.inf),
+    "all-points": partial(_changed, "taylor", neighbourhood=Neighbourhood(radii=math.inf)),
     "full-std": partial(_changed, "taylor", std_factor=1.0),
     "not-calibrated": partial(_changed, "taylor", calibrated=False),
     "no-long-steps": partial(_changed, "taylor", allow_long_steps=False),

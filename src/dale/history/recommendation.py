@@ -24,6 +24,7 @@ from dale.history.trial import Trial, TrialState
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import n_terms
 from dale.models.noise_profile import fit_with_noise
+from dale.models.preprocessing import Neighbourhood
 from dale.models.series import Noise, Refinement, Replicates, Series
 from dale.models.taylor import TaylorModel
 
@@ -31,12 +32,9 @@ REACH = 2.0  # of a move from one center to the next, in radii
 MAX_MOVES = 4
 MAX_ERROR = 3.0  # of the value of a recommended observation, in units of the noise: more is not credible
 MAX_DEGREE = 4  # of a Taylor model with noise
-NEAR_RADII = 8.0  # observations within so many radii take part in a model ...
-NEAR_TERMS = 3  # ... and at least so many times the terms of a quadratic ...
-MAX_POINTS = 120  # ... but no more than this; more where a quadratic has more terms
 MIN_KNOWN = 1e-6  # known standard deviations count as at least this, in units of the largest
 TINY = float(np.finfo(float).tiny)
-INITIAL_RADIUS = 0.12  # around a candidate that no step started from
+INITIAL_RADIUS = 0.12  # of a region around a point that no step has reached, in sides of the cube
 
 
 class Center(NamedTuple):
@@ -98,11 +96,10 @@ class NoisyData:
 
     def nearest(self, frame: Ellipsoid) -> np.ndarray:
         """Rows of the observations nearest to a center, in the metric of a frame."""
-        r, terms = np.linalg.norm(frame.to_local(self.X), axis=1), n_terms(self.X.shape[1], 2)
-        n = max(int(np.sum(r <= NEAR_RADII)), NEAR_TERMS * terms + 1)
+        r = np.linalg.norm(frame.to_local(self.X), axis=1)
         order = np.argsort(r, kind="stable")
         order = order[self.first[order] == order]
-        return order[: min(n, max(MAX_POINTS, 3 * terms // 2) + 1)]
+        return order[: Neighbourhood().count(r, self.X.shape[1])]
 
     def fit(self, row: int, radius: float, shape: Matrix | None) -> Center:
         """The Taylor model with noise around an observation."""

@@ -16,6 +16,7 @@ from dale.models.likelihood import (
 )
 from dale.models.mixed_global_local import LocalQuadratic, MixedGlobalLocalPosterior
 from dale.models.noisy_gp import NoisyFit, NoisyGP, fit_noise
+from dale.models.preprocessing import Neighbourhood
 from dale.models.quadratic_fit import QuadraticFit
 from dale.models.taylor import TaylorModel
 from dale.models.transforms import Asinh, Log1p, Standardize
@@ -30,6 +31,7 @@ __all__ = [
     "Log1p",
     "MixedGlobalLocalPosterior",
     "Model",
+    "Neighbourhood",
     "NoisyFit",
     "NoisyGP",
     "Prediction",

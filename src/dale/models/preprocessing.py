@@ -1,4 +1,4 @@
-"""Preparation of observations for a global model: replicates averaged, close ones thinned, digits rounded.
+"""Preparation of observations: those near a center; for a global model, replicates averaged, close ones thinned.
 
 The values that a global model sees and the points that it proposes are rounded. Its jitter makes it blind to finer
 digits; these contain rounding errors, which would grow from proposal to proposal until runs that should be equal
@@ -9,10 +9,13 @@ Shapes: points X (n, d), values z (n,).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
+from dale.models.monomials import n_terms
 
 VALUE_RESOLUTION = 2.0**-23  # of standardised values
 POINT_RESOLUTION = 2.0**-17  # of the cube's side
@@ -84,3 +87,27 @@ def thin(X: Matrix, z: Vector, distance: float, max_points: int) -> np.ndarray:
         chosen = np.array([*kept[:half], *sample], dtype=int)
         return np.sort(chosen[thin(X[chosen], z[chosen], distance, max_points)])
     return np.sort(np.array(kept, dtype=int))
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Which observations take part in a model around a center.
+
+    Attributes:
+        radii: Those within so many radii, in the metric of the region ...
+        terms: ... and at least so many times the terms of a quadratic ...
+        max_points: ... but no more than this; more where a quadratic has more terms. The center is one more.
+    """
+
+    radii: float = 8.0
+    terms: float = 3.0
+    max_points: int = 120
+
+    def limit(self, dimension: int) -> int:
+        """Maximum number of observations, with the center."""
+        return max(self.max_points, n_terms(dimension, 2) * 3 // 2) + 1
+
+    def count(self, distances: Vector, dimension: int) -> int:
+        """Number of observations, with the center, from the distances of all of them in radii, (n,)."""
+        near = int(np.sum(distances <= self.radii))
+        return min(max(near, int(self.terms * n_terms(dimension, 2)) + 1), self.limit(dimension))

@@ -56,15 +56,15 @@ class TestNear:
         region = TrustRegion(np.array([0.9, 0.9]), radius, shape=shape)  # it has moved to the center since
         found = problem(X, y, region=region)
         r = np.linalg.norm(Ellipsoid(X[0], radius, shape).to_local(X), axis=1)
-        near = np.flatnonzero(r <= TaylorSettings().near_radii)
-        enough = int(TaylorSettings().near_terms * n_terms(2, 2)) + 1
+        near = np.flatnonzero(r <= TaylorSettings().neighbourhood.radii)
+        enough = int(TaylorSettings().neighbourhood.terms * n_terms(2, 2)) + 1
         assert sorted(found.near) == sorted(near if len(near) > enough else np.argsort(r)[:enough])
         assert found.near[0] == 0
 
     def test_both_rules_count(self):
         X, y = data(400)
         counts = {r: len(problem(X, y, region=TrustRegion(X[0], r)).near) for r in (1e-4, 0.01, 0.03)}
-        assert counts[1e-4] == counts[0.01] == int(TaylorSettings().near_terms * n_terms(2, 2)) + 1
+        assert counts[1e-4] == counts[0.01] == int(TaylorSettings().neighbourhood.terms * n_terms(2, 2)) + 1
         assert counts[0.03] > counts[0.01]
 
     @pytest.mark.parametrize(("d", "most"), [(2, 120), (16, n_terms(16, 2) * 3 // 2)])

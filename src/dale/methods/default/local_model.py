@@ -22,7 +22,6 @@ from dale.methods.default.trust_region import TrustRegion
 from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.failure_boundary import FailureBoundary
-from dale.models.monomials import n_terms
 from dale.models.series import Series
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import FunctionValues
@@ -91,24 +90,15 @@ class LocalProblem:
 
         Distant observations of a kinked or curved function say nothing about its center, however little they weigh.
         """
-        s, d = self.settings, self.X.shape[1]
         if self._noisy_center is not None:
             return self._noisy_center.near
-        n = max(
-            int(np.sum(self._distances <= s.near_radii)), int(s.near_terms * n_terms(d, 2)) + 1
-        )  # one is the center
-        return self._nearest(min(n, self._max_points))
+        return self._nearest(self.settings.neighbourhood.count(self._distances, self.X.shape[1]))
 
     @cached_property
     def _distances(self) -> Vector:
         """Distances of the observations from the center, in radii and in the shape of the region's last step, (n,)."""
         frame = Ellipsoid(self.X[self.center], self.region.radius, self.region.shape)
         return np.linalg.norm(frame.to_local(self.X), axis=1)
-
-    @property
-    def _max_points(self) -> int:
-        """Maximum number of observations in a model, with the center."""
-        return max(self.settings.max_points, n_terms(self.X.shape[1], 2) * 3 // 2) + 1
 
     def _nearest(self, n: int) -> np.ndarray:
         """Rows of the n observations nearest to the center in the metric of the region."""
@@ -150,7 +140,7 @@ class LocalProblem:
 
         They determine the high degrees of a polynomial in a curved valley, where the near ones do not suffice.
         """
-        far = self._nearest(self._max_points)
+        far = self._nearest(self.settings.neighbourhood.limit(self.X.shape[1]))
         if len(far) == len(self.near) or self.noisy is not None:
             return near
         wide = self._fit(near.frame, self.y, near.starts, rows=far)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from dale.acquisition.base import SecondOrderAcquisition, check_acquisition
 from dale.acquisition.expected_improvement import LogExpectedImprovement
 from dale.history.outliers import MAX_OBSERVATIONS
+from dale.history.recommendation import INITIAL_RADIUS
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.models.kernels.base import KernelFactory, check_kernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.monomials import MAX_DEGREE
+from dale.models.preprocessing import Neighbourhood
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class TrustRegionSettings:
         0.12
     """
 
-    initial_radius: float = 0.12
+    initial_radius: float = INITIAL_RADIUS
     failure_tolerance: int | None = None
 
     def failures_before_halving(self, dimension: int) -> int:
@@ -41,9 +43,7 @@ class TaylorSettings:
 
     Attributes:
         max_degree: Highest degree of the polynomials.
-        near_radii: Observations within so many radii, in the metric of the region, take part in its model ...
-        near_terms: ... and at least so many times the terms of a quadratic ...
-        max_points: ... but no more than this; more where a quadratic has more terms.
+        neighbourhood: Observations that take part in a model.
         shapes: Whether regions learn their shape.
         structured: Whether, from a few variables on, shapes of fewer freedoms and structured models may win.
         std_factor: Factor of the model's std. 0.5, because the prior of independent weights overstates the std.
@@ -56,9 +56,7 @@ class TaylorSettings:
     """
 
     max_degree: int = MAX_DEGREE
-    near_radii: float = 8.0
-    near_terms: float = 3.0
-    max_points: int = 120
+    neighbourhood: Neighbourhood = Neighbourhood()  # noqa: RUF009 (frozen)
     shapes: bool = True
     structured: bool = True
     std_factor: float = 0.5
