@@ -12,6 +12,7 @@ from dale_bench.ablation import ABLATION_FUNCTIONS, DEFAULT, VARIANTS, compared_
 from dale_bench.commands.calibration import add_parser as add_calibration_parser
 from dale_bench.commands.coco import add_parser as add_coco_parser
 from dale_bench.commands.contexts import add_parser as add_contexts_parser
+from dale_bench.commands.cutest import add_parser as add_cutest_parser
 from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.output import print_failures, show, split_names
@@ -48,6 +49,7 @@ def add_parser(commands: Any) -> None:
     add_workers_parser(kinds)
     add_problems_parser(kinds)
     add_coco_parser(kinds)
+    add_cutest_parser(kinds)
     add_calibration_parser(kinds)
     add_forecasts_parser(kinds)
     add_contexts_parser(kinds)

@@ -1,0 +1,78 @@
+"""Runs: the evaluations that improved the best feasible value. On disk, a run is a JSON line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dale_bench import jsonl
+
+History = Sequence[tuple[int, float]]  # (evaluation, value): evaluations count from 1, values decrease
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to make."""
+
+    problem: str
+    kind: str
+    dimension: int
+    method: str
+    seed: int
+    budget: int
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """Identifies the run."""
+        return self.problem, self.method, self.seed, self.budget
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.problem} (d = {self.dimension}), seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Run(Job):
+    """A completed run.
+
+    Attributes:
+        problem: The name of the problem.
+        kind: The kind of the problem.
+        dimension: The number of variables.
+        method: The name of the method.
+        seed: The seed of the method.
+        budget: The number of evaluations.
+        history: The evaluations that improved the best feasible value, with their values.
+        reference: The value f_0 of the convergence test; None with constraints.
+        seconds: Time outside the objective.
+        versions: Versions of the packages.
+        error: The exception of the method, if any.
+    """
+
+    history: Sequence[tuple[int, float]] = ()
+    reference: float | None = None
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+
+def improvements(curve: Sequence[float]) -> list[tuple[int, float]]:
+    """The evaluations that improved the best value so far, from its curve, which is infinite until one is feasible."""
+    found: list[tuple[int, float]] = []
+    best = math.inf
+    for n, value in enumerate(curve, 1):
+        if value < best:
+            best = value
+            found.append((n, best))
+    return found
+
+
+def read(paths: Sequence[Path]) -> list[Run]:
+    """The runs of all files."""
+    for path in paths:
+        if not path.exists():
+            raise ValueError(
+                f"expected a file of runs, got {path}, which does not exist; run: dale bench cutest run --rows {path}"
+            )
+    return [run for path in paths for run in jsonl.read(path, Run)]
