@@ -18,7 +18,8 @@ from dale_bench.peers.turbo import INITIAL_SIDE, MAX_SIDE, TrustRegion
 
 SCIPY_ONLY = ("cobyqa", "direct", "de", "random")
 HEAVY = {"botorch": 6, "botorch_fixed": 6, "turbo": 7, "pes": 5, "mes": 5, "skopt": 12, "optuna_gp": 13}  # budgets
-LIBRARIES = ("botorch", "gpytorch", "torch", "optuna", "cmaes", "pybobyqa", "pybads", "skopt", "sklearn")
+LIBRARIES = ("botorch", "gpytorch", "torch", "optuna", "cma", "cmaes", "pybobyqa", "pybads", "skopt", "sklearn")
+LIBRARIES += ("smac", "ConfigSpace")
 
 HIDE = """
 import sys
@@ -118,7 +119,7 @@ class TestEveryPeer:
 
 
 @pytest.mark.parametrize(
-    ("name", "budget"), [("cobyqa", 40), ("direct", 80), ("de", 200), ("bobyqa", 40), ("bads", 40)]
+    ("name", "budget"), [("cobyqa", 40), ("direct", 80), ("de", 200), ("bobyqa", 40), ("bads", 40), ("cma", 100)]
 )
 def test_a_solver_beats_random_points_on_a_quadratic(name, budget):
     def median(peer):
@@ -132,6 +133,22 @@ def test_cobyqa_restarts_from_other_points():
     values = np.array(objective.regrets)
     assert np.sum(values < 1e-10) > 3  # in more than one basin, or the same again
     assert np.flatnonzero(values > 1).max() > 100
+
+
+def test_cma_restarts_with_larger_populations(monkeypatch):
+    installed("cma")
+    import cma
+
+    populations = []
+
+    class Watched(cma.CMAEvolutionStrategy):
+        def __init__(self, x0, sigma0, options):
+            super().__init__(x0, sigma0, options)
+            populations.append(self.popsize)
+
+    monkeypatch.setattr(cma, "CMAEvolutionStrategy", Watched)
+    run(PEERS["cma"], Recording("branin", 2500))
+    assert populations[:3] == [6, 12, 24]
 
 
 def test_direct_begins_at_the_center():

@@ -26,7 +26,7 @@ from dale_bench.coco import noisy
 from dale_bench.contender import Contender, Counted, Objective
 from dale_bench.contenders import CONTENDERS
 from dale_bench.functions.function import Function
-from dale_bench.problems.contenders import CONSTRAINED, MIXED
+from dale_bench.problems.contenders import CONSTRAINED, INTEGERS
 from dale_bench.problems.problem import Problem, Task
 
 SOURCE = "COCO"
@@ -178,6 +178,6 @@ SUITES = {
             noisy.GROUPS,
             tuple(c for c in CONTENDERS.values() if c.name not in KNOWS_FUNCTIONS_BY_NAME),
         ),
-        Suite("bbob-mixint", (5, 10, 20, 40, 80, 160), (5,), BBOB_GROUPS, MIXED),
+        Suite("bbob-mixint", (5, 10, 20, 40, 80, 160), (5,), BBOB_GROUPS, INTEGERS),
     )
 }

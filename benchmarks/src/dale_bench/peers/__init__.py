@@ -2,23 +2,27 @@
 
 This package itself imports only numpy and scipy. Each adapter imports its library when it runs, and
 `Contender.missing` lists what is not installed. All solvers see only the unit cube. They get the budget only as a limit
-on evaluations, and the setting for exact values if they have one.
+on evaluations, and the setting for exact values if they have one. CMA-ES with margin and SMAC see a space instead, and
+are contenders of `dale_bench.problems` only.
 
     scipy_           COBYQA, DIRECT, differential evolution; uniform random points
     pybobyqa         Py-BOBYQA
     bads             pybads
+    cma_             pycma's CMA-ES with restarts
     optuna_          GPSampler, TPESampler, CmaEsSampler; DaleSampler
     botorch_         log EI, with inferred and with given noise
     turbo            the TuRBO-1 rule on BoTorch's Gaussian process
     entropy_search   PES and MES
     skopt_           scikit-optimize
+    cma_margin       CMA-ES with margin, for integers
+    smac_            SMAC, for all kinds of parameters
     environment      warnings, seeds, threads, restarts
 """
 
 from collections.abc import Callable
 
 from dale_bench.contender import Contender, Objective
-from dale_bench.peers import bads, botorch_, entropy_search, optuna_, pybobyqa, scipy_, skopt_, turbo
+from dale_bench.peers import bads, botorch_, cma_, entropy_search, optuna_, pybobyqa, scipy_, skopt_, turbo
 
 __all__ = ["PEERS"]
 
@@ -43,6 +47,7 @@ PEERS: dict[str, Contender] = {
         _peer("cobyqa", "COBYQA", scipy_.cobyqa),
         _peer("bobyqa", "Py-BOBYQA", pybobyqa.bobyqa, ("pybobyqa",), ("Py-BOBYQA",)),
         _peer("bads", "BADS", bads.bads, ("pybads",), ("pybads", "gpyreg")),
+        _peer("cma", "CMA-ES (pycma)", cma_.cma, ("cma",)),
         _peer("optuna_gp", "Optuna GP", optuna_.gp, ("optuna", "torch")),
         _peer("optuna_tpe", "Optuna TPE", optuna_.tpe, ("optuna",)),
         _peer("optuna_cma", "Optuna CMA-ES", optuna_.cma, ("optuna", "cmaes")),

@@ -25,7 +25,7 @@ from dale.space.point import Params
 from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
-from dale_bench.peers import botorch_, optuna_, scipy_
+from dale_bench.peers import OURS, botorch_, cma_margin, optuna_, scipy_, smac_
 from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.problems import equal
 from dale_bench.problems.problem import Failed, Outcome, Task
@@ -214,9 +214,12 @@ DALE, RANDOM = replace(CONTENDERS["default"], run=ask_and_tell), replace(CONTEND
 TPE, GP = replace(CONTENDERS["optuna_tpe"], run=tpe), replace(CONTENDERS["optuna_gp"], run=gp)
 NEI = replace(CONTENDERS["botorch"], name="botorch_nei", label="BoTorch log NEI", run=botorch)
 COBYQA = replace(CONTENDERS["cobyqa"], run=cobyqa)
+MARGIN = Contender("cma_margin", cma_margin.cma_margin, "CMA-ES with margin", True, ("cmaes",), (*OURS, "cmaes"))
+SMAC = Contender("smac", smac_.smac, "SMAC", True, ("smac",), (*OURS, "smac", "ConfigSpace"))
 TOLD = Contender("told", told, "dale (told)")
 
 MIXED = (DALE, TPE, GP, RANDOM)
+INTEGERS = (*MIXED, MARGIN, SMAC)  # without options
 NOISY = (DALE, GP, NEI, RANDOM)
 CONSTRAINED = (DALE, TPE, GP, COBYQA, RANDOM)
 FAILING = (DALE, TOLD, TPE, RANDOM)
