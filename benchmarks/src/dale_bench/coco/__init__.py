@@ -12,6 +12,7 @@ instance number.
     scores       fractions of targets reached, paired differences
     report       tables
     profiles     figures: fraction of targets over evaluations
+    archive      logged runs as an archive for COCO's own tools
 
 COCO is imported when it is used: the extra ``coco`` installs it.
 """

@@ -1,4 +1,4 @@
-"""``dale bench coco``: runs on COCO's suites, tables of the targets reached, paired differences, runtime profiles."""
+"""``dale bench coco``: runs on COCO's suites, tables of the targets reached, differences, profiles, archives."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dale_bench.commands.output import show, split_integers, split_names, split_
 
 ROWS = Path("bench-output/coco.jsonl")
 FIGURES = Path("bench-output/coco")
+ARCHIVES = Path("bench-output/coco-archive")
 DEFAULT_INSTANCES, DEFAULT_METHODS, DEFAULT_BUDGET = "1-3", "default", 200
 CHECKPOINTS = "50,100,200"
 NUMBERS = "numbers and ranges, separated by commas"
@@ -35,6 +36,7 @@ def add_parser(kinds: Any) -> None:
     _add_table_parser(commands)
     _add_compare_parser(commands)
     _add_profiles_parser(commands)
+    _add_archive_parser(commands)
     commands.add_parser("list", help="list the suites and the methods that support them").set_defaults(run=show_list)
 
 
@@ -104,6 +106,20 @@ def profiles(args: argparse.Namespace) -> int:
     return 0
 
 
+def archive(args: argparse.Namespace) -> int:
+    """Write the archives."""
+    from dale_bench.coco.archive import archives_of
+
+    archives, interrupted = archives_of(args.logs)
+    for run in interrupted:
+        print(f"left out: {run.directory}, which was interrupted; resume it")
+    for one in archives:
+        path = one.write(args.out)
+        print(f"wrote {path}: {len(one.runs)} runs, {path.stat().st_size / 1e3:.0f} kB")
+    print(f"to see one: python -m cocopp {path}")
+    return 0
+
+
 def show_list(_: argparse.Namespace) -> int:
     """Print the suites with their groups of functions and methods."""
     for suite in SUITES.values():
@@ -170,6 +186,15 @@ def _add_profiles_parser(commands: Any) -> None:
     _add_selection(kind, methods="")
     kind.add_argument("--out", type=Path, default=FIGURES, help="directory for figures (default: %(default)s)")
     kind.set_defaults(run=profiles)
+
+
+def _add_archive_parser(commands: Any) -> None:
+    kind = commands.add_parser("archive", help="merge logged runs into archives that COCO's own tools read")
+    kind.add_argument("logs", type=Path, nargs="+", help="directories written by `dale bench coco run --logger`")
+    kind.add_argument(
+        "--out", type=Path, default=ARCHIVES, help="directory for SUITE/METHOD.tgz (default: %(default)s)"
+    )
+    kind.set_defaults(run=archive)
 
 
 def _add_files(kind: argparse.ArgumentParser) -> None:
