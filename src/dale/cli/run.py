@@ -239,39 +239,40 @@ def _objective(args: argparse.Namespace) -> Any:
     for name in PROGRAM_OPTIONS:
         if getattr(args, name) is not None:
             raise ValueError(f"--{name} applies to programs only; omit it with --function")
-    return _function(args.function)
+    return read_function(args.function)
 
 
-def _function(path: str) -> Callable[[Any], Any]:
+def read_function(path: str, option: str = "--function") -> Callable[[Any], Any]:
+    """The function at ``package.module:name``, which is searched for in the current directory first."""
     module, _, name = path.partition(":")
     if not module or not name:
-        raise ValueError(f"--function: expected package.module:name, got {path!r}")
+        raise ValueError(f"{option}: expected package.module:name, got {path!r}")
     sys.path.insert(0, str(Path.cwd()))
-    found = _imported(path, module)
+    found = _imported(f"{option} {path}", module)
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ValueError(f"--function {path}: {found.__name__} has no attribute {part!r}")
+            raise ValueError(f"{option} {path}: {found.__name__} has no attribute {part!r}")
         found = getattr(found, part)
     return found
 
 
-def _imported(path: str, module: str) -> Any:
+def _imported(what: str, module: str) -> Any:
     """The module of the function; whatever its import raises is an error of the module and not of an argument."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
-            raise ValueError(f"--function {path}: {error}; it is searched for here and in PYTHONPATH") from None
-        raise _not_imported(path, error) from error
+            raise ValueError(f"{what}: {error}; it is searched for here and in PYTHONPATH") from None
+        raise _not_imported(what, error) from error
     except (Exception, SystemExit) as error:
-        raise _not_imported(path, error) from error
+        raise _not_imported(what, error) from error
 
 
-def _not_imported(path: str, error: BaseException) -> ImportError:
+def _not_imported(what: str, error: BaseException) -> ImportError:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     at = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (frame.filename, frame.lineno)
-    what = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    return ImportError(f"--function {path}: the import failed: {what} ({at[0]}, line {at[1]})")
+    why = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    return ImportError(f"{what}: the import failed: {why} ({at[0]}, line {at[1]})")
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from dale_bench.commands.contexts import add_parser as add_contexts_parser
 from dale_bench.commands.cutest import add_parser as add_cutest_parser
 from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
+from dale_bench.commands.mine import add_parser as add_mine_parser
 from dale_bench.commands.output import print_failures, show, split_names
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
@@ -48,6 +49,7 @@ def add_parser(commands: Any) -> None:
     add_scale_parser(kinds)
     add_workers_parser(kinds)
     add_problems_parser(kinds)
+    add_mine_parser(kinds)
     add_coco_parser(kinds)
     add_cutest_parser(kinds)
     add_calibration_parser(kinds)

@@ -16,9 +16,11 @@ import numpy as np
 from scipy import optimize
 
 from dale._arrays import Vector
+from dale.methods.base import Method
 from dale.optim.sampling import latin_hypercube
 from dale.optimizer import Optimizer
 from dale.space.choice import Choice
+from dale.space.conditions import inactive
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.point import Params
@@ -35,9 +37,9 @@ ROUNDING = 1e-14  # of a point of the cube
 SIGMA = 0.5  # std of the logarithm of an evaluation's time, with asynchronous workers
 
 
-def ask_and_tell(task: Task, seed: int) -> None:
+def ask_and_tell(task: Task, seed: int, method: Method | None = None) -> None:
     """dale with its defaults. With noise it recommends its `best`. Failures are recorded as such."""
-    optimizer = Optimizer(task.space, seed=seed)
+    optimizer = Optimizer(task.space, seed=seed, method=method)
     while True:
         trial = optimizer.ask()
         try:
@@ -124,16 +126,34 @@ def _constraint_setting(task: Task) -> dict[str, Any]:
 
 
 def _sample(task: Task, sampler: Any) -> None:
+    space = task.space
+
     def evaluate(trial: Any) -> float | None:
         try:
-            value, constraints = task(_params(task.space, trial.params))
+            value, constraints = task(suggested(space, trial) if space.conditions else _params(space, trial.params))
         except Failed:
             return None
         if constraints:
             trial.set_user_attr("constraints", list(constraints))
         return value
 
-    optuna_.loop(sampler, distributions(task.space), evaluate)
+    optuna_.loop(sampler, {} if space.conditions else distributions(space), evaluate)
+
+
+def suggested(space: Space, trial: Any) -> Params:
+    """The point that a trial of Optuna suggests in a space with conditions: only active parameters are suggested."""
+    values: dict[str, Any] = {}
+    for name in (*(name for name in space.names if name not in space.conditions), *space.conditions):
+        if name in inactive(values, space.conditions):
+            continue
+        p = space.parameters[name]
+        if isinstance(p, Choice):
+            values[name] = trial.suggest_categorical(name, list(p.options))
+        elif isinstance(p, Int):
+            values[name] = trial.suggest_int(name, p.low, p.high, log=p.log, step=p.step)
+        elif isinstance(p, Float):
+            values[name] = trial.suggest_float(name, p.low, p.high, log=p.log, step=p.step)
+    return space.check(values)
 
 
 def distributions(space: Space) -> dict[str, Any]:
