@@ -41,7 +41,9 @@ def bads(objective: Objective, seed: int) -> None:
 
 
 def _recommend(objective: Objective, history: Any, before: int) -> None:
-    """The incumbents of a start of BADS, which began after so many evaluations."""
+    """The incumbents of a start of BADS, which began after so many evaluations; none before its first iteration."""
+    if history.get("func_count") is None:
+        return
     for n, x in zip(history.get("func_count"), history.get("x"), strict=True):
         if n is not None and before + int(n) <= len(objective.regrets):
             objective.recommend(np.ravel(x), after=before + int(n))
