@@ -18,6 +18,7 @@ from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.mine import add_parser as add_mine_parser
 from dale_bench.commands.output import print_failures, show, split_names
 from dale_bench.commands.problems import add_parser as add_problems_parser
+from dale_bench.commands.real import add_parser as add_real_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
 from dale_bench.commands.speed import add_parser as add_speed_parser
 from dale_bench.commands.workers import add_parser as add_workers_parser
@@ -52,6 +53,7 @@ def add_parser(commands: Any) -> None:
     add_mine_parser(kinds)
     add_coco_parser(kinds)
     add_cutest_parser(kinds)
+    add_real_parser(kinds)
     add_calibration_parser(kinds)
     add_forecasts_parser(kinds)
     add_contexts_parser(kinds)

@@ -1,0 +1,1 @@
+"""Exact problems: one module each."""

@@ -1,0 +1,1 @@
+"""Noisy problems: one module each."""
