@@ -1,8 +1,7 @@
 """A program that compresses a table of numbers with LZMA and prints the size in kilobytes, for `compressor`.
 
 Usage: python compress.py PARAMS FILE, where PARAMS is a JSON file with the filter settings. It exits with code 1 if
-LZMA rejects the settings (lc + lp above 4; a nice length below the match finder's), or if a device with 150 kB of
-memory could not decompress the result.
+LZMA rejects the settings (lc + lp above 4), or if a device with 150 kB of memory could not decompress the result.
 """
 
 import json

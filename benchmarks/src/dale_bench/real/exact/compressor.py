@@ -28,7 +28,7 @@ from dale_bench.real.problem import Real
 SPACE = Space(
     mode=Choice(["fast", "normal"]),
     mf=Choice(["hc3", "hc4", "bt2", "bt3", "bt4"]),
-    nice_len=Int(2, 273, log=True),
+    nice_len=Int(4, 273, log=True),  # shorter ones depend on the version of liblzma
     depth=Int(1, 1000, log=True),
     dict_size=Int(2**12, 2**20, log=True),
     lc=Int(0, 4),

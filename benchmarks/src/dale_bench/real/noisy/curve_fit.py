@@ -36,4 +36,4 @@ def value(params: Mapping[str, Any], rng: np.random.Generator) -> float:
     return root_mean_square(curve(params, t) - measured)
 
 
-PROBLEM = Real("curve_fit", SPACE, 60, "four parameters of a damped oscillation, measured anew each time", value, 4000)
+PROBLEM = Real("curve_fit", SPACE, 60, "four parameters of a damped oscillation, measured anew each time", value, 1000)

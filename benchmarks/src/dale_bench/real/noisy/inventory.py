@@ -42,4 +42,4 @@ def value(params: Mapping[str, Any], rng: np.random.Generator) -> float:
     return cost / DAYS
 
 
-PROBLEM = Real("inventory", SPACE, 50, "(s, S) policy with reviews every few days; cost per day", value, 2000)
+PROBLEM = Real("inventory", SPACE, 50, "(s, S) policy with reviews every few days; cost per day", value, 1000)

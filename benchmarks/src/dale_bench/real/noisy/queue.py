@@ -45,4 +45,4 @@ def value(params: Mapping[str, Any], rng: np.random.Generator) -> float:
     return float(PRICES @ rates + np.mean(now - start))
 
 
-PROBLEM = Real("queue", SPACE, 50, "service rates of three stations in a row; cost of a day", value, 2000)
+PROBLEM = Real("queue", SPACE, 50, "service rates of three stations in a row; cost of a day", value, 1000)
