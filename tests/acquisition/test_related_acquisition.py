@@ -78,6 +78,16 @@ class TestSchedule:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             ConfidenceSchedule(**wrong)
 
+    @pytest.mark.parametrize("kind", [LowerConfidenceBound, LogLowerConfidenceBound])
+    def test_wrong_bounds(self, kind):
+        for wrong in ("2", ConfidenceSchedule):
+            with pytest.raises(TypeError, match="beta: expected a number or a ConfidenceSchedule"):
+                kind(wrong)
+        for negative in (-1.0, math.inf, math.nan):
+            with pytest.raises(ValueError, match="beta: expected a finite number"):
+                kind(negative)
+        assert kind(np.float32(1.5)).beta == 1.5
+
 
 def test_the_logarithm_of_the_bound_keeps_its_order():
     best, beta = 0.0, 1.3
@@ -151,6 +161,11 @@ class TestMaxValueEntropy:
         prediction = Prediction(np.array([3.0, 4.0]), np.array([0.1, 0.2]))
         assert np.all(sample_minima(prediction, 0.0, 8) < 0)
         assert np.all(sample_minima(Prediction(np.zeros(3), np.zeros(3)), 0.0, 8) < 0)
+
+    @pytest.mark.parametrize("n_samples", [0, 2.5])
+    def test_wrong_settings(self, n_samples):
+        with pytest.raises(ValueError, match="n_samples: expected an integer of at least 1"):
+            LogMaxValueEntropy(n_samples)
 
     def test_it_adapts_to_a_model(self):
         prediction = Prediction(MEAN, STD)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
@@ -92,7 +93,11 @@ class _ConfidenceBound:
     quantity: ClassVar[Quantity] = Quantity.OPTIMISTIC_IMPROVEMENT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.beta, ConfidenceSchedule) and not (np.isfinite(self.beta) and self.beta >= 0):
+        if isinstance(self.beta, ConfidenceSchedule):
+            return
+        if not isinstance(self.beta, Real):
+            raise TypeError(f"beta: expected a number or a ConfidenceSchedule(), got {self.beta!r}")
+        if not 0 <= self.beta < math.inf:
             raise ValueError(f"beta: expected a finite number of at least 0, got {self.beta!r}")
 
     def adapted(self, state: AcquisitionState) -> Self:

@@ -62,8 +62,8 @@ class LogMaxValueEntropy:
     quantity: ClassVar[Quantity] = Quantity.INFORMATION
 
     def __post_init__(self) -> None:
-        if self.n_samples < 1:
-            raise ValueError(f"n_samples: expected at least 1, got {self.n_samples!r}")
+        if self.n_samples < 1 or self.n_samples != int(self.n_samples):
+            raise ValueError(f"n_samples: expected an integer of at least 1, got {self.n_samples!r}")
 
     def adapted(self, state: AcquisitionState) -> LogMaxValueEntropy:
         """With samples of the minimum from the model."""

@@ -93,7 +93,7 @@ class BayesianOptimization:
         return changed_settings(self)
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.length_scale, "choose", None)):
+        if isinstance(self.length_scale, type) or not callable(getattr(self.length_scale, "choose", None)):
             raise TypeError(
                 "length_scale: expected a policy such as dale.methods.length_scale.Fixed(0.3) or AlphaRatio(), "
                 f"got {self.length_scale!r}"

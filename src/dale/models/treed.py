@@ -20,7 +20,7 @@ that falls by half from level to level: of a grid, the length-scale that maximis
     sum_j 2^-j log p(y_j | l) / n_j,   j = 0 the leaf, 1 its parent, ...
 
 Departures from the source: it learns all parameters of a leaf by such a weighted likelihood, with an estimated noise;
-our mean and variance are those of the leaf, and there is no noise.
+our mean and variance are those of the leaf, and there is no noise. Both rules for cuts and the weights 2^-j are ours.
 
 Reference: Assael, Wang, Shahriari & de Freitas, "Heteroscedastic Treed Bayesian Optimisation", arXiv:1410.7172, 2014.
 """

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,9 +142,20 @@ class TestOneStage:
         choice = policy.choose(context)
         np.testing.assert_array_equal(choice.point, expected.point)
 
-    @pytest.mark.parametrize("wrong", [{"improvements": ()}, {"improvements": (0.0,)}, {"criterion": "best"}])
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"improvements": ()},
+            {"improvements": (0.0,)},
+            {"improvements": 0.1},
+            {"improvements": (math.inf,)},
+            {"criterion": "best"},
+            {"max_log_ratio": -1.0},
+            {"max_log_ratio": math.nan},
+        ],
+    )
     def test_wrong_settings(self, wrong):
-        with pytest.raises(ValueError, match=r"improvements|best"):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
             OneStage(**wrong)
 
 
@@ -181,7 +193,7 @@ class TestUpperBounded:
         assert all(b <= max(0.9 * a, 0.01) + 1e-12 for a, b in itertools.pairwise(scales))
         assert len(scales) == 6
 
-    @pytest.mark.parametrize("wrong", [{"factor": 1.0}, {"patience": 0}])
+    @pytest.mark.parametrize("wrong", [{"factor": 1.0}, {"patience": 0}, {"patience": 1.5}, {"min_std": -1.0}])
     def test_wrong_settings(self, wrong):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             UpperBounded(**wrong)
@@ -206,10 +218,9 @@ class TestEnsemble:
         expected = max(plausible, key=lambda l: context.search(models[l]).value)
         assert policy.choose(context).length_scale == expected
 
-    @pytest.mark.parametrize("wrong", [{"grid": ()}, {"max_log_ratio": -1.0}])
-    def test_wrong_settings(self, wrong):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            Ensemble(**wrong)
+    def test_wrong_settings(self):
+        with pytest.raises(ValueError, match="max_log_ratio"):
+            Ensemble(max_log_ratio=-1.0)
 
 
 class TestSpartan:
@@ -242,6 +253,11 @@ class TestSpartan:
         with pytest.raises(ValueError, match="ratios"):
             SpartanLengthScales(ratios=ratios)
 
+    @pytest.mark.parametrize("name", ["local_std", "global_std"])
+    def test_wrong_widths(self, name):
+        with pytest.raises(ValueError, match=f"{name}: expected"):
+            SpartanLengthScales(**{name: 0.0})
+
 
 class TestTreed:
     def test_it_reports_the_length_scale_at_the_incumbent(self):
@@ -265,6 +281,18 @@ class TestEveryPolicy:
         choice = policy.choose(context)
         model = choice.model or choice.posterior
         assert np.all(model.predict(context.snapshot.history.pending).std < 0.02)
+
+    @pytest.mark.parametrize("grid", [(), (0.3, 0.1), (0.1, 0.1), (0.0, 0.1), (0.1, math.inf), (math.nan,), 0.1])
+    def test_wrong_grids(self, policy, grid):
+        with pytest.raises(ValueError, match="grid: expected positive length-scales in increasing order"):
+            replace(policy, grid=grid)
+
+    def test_a_list_is_a_grid(self, policy):
+        assert replace(policy, grid=[0.1, 0.3]) == replace(policy, grid=(0.1, 0.3))
+
+    def test_a_class_is_no_policy(self, policy):
+        with pytest.raises(TypeError, match="length_scale: expected a policy"):
+            dale.methods.ei(type(policy))
 
     def test_the_default_method_refuses_it(self, policy):
         settings = dale.methods.GlobalSettings(length_scale=policy)

@@ -74,3 +74,5 @@ def test_the_window_has_the_short_length_scale():
 def test_wrong_settings():
     with pytest.raises(ValueError, match="local_std: expected a positive finite number, got 0"):
         Spartan(SquaredExponential(1.0), SquaredExponential(0.1), (0.5,), local_std=0)
+    with pytest.raises(TypeError, match=r"center: expected a tuple of coordinates, got 0\.5"):
+        Spartan(SquaredExponential(1.0), SquaredExponential(0.1), 0.5)

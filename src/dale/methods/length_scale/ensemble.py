@@ -11,7 +11,8 @@ the data explodes, and its expected improvement with it; so only models whose li
 the largest one take part.
 
 Departure from the source: it evaluates one point of each model at every iteration, in parallel, and then selects. Here
-a proposal is one point; ``ask(n)`` gives several, each with fantasy values at the others.
+a proposal is one point; ``ask(n)`` gives several, each with fantasy values at the others. The grid, the factor sqrt(2)
+and the test of the likelihood are ours.
 
 Reference: Mohammadi, Le Riche & Touboul, "Small Ensembles of Kriging Models for Optimization", arXiv:1603.02638, 2016.
 """
@@ -24,7 +25,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, PastProposal, search_context
+from dale.methods.length_scale.policy import (
+    LengthScaleChoice,
+    LengthScaleContext,
+    PastProposal,
+    checked_grid,
+    search_context,
+)
 from dale.models.likelihood import log_marginal_likelihood
 
 
@@ -45,8 +52,7 @@ class Ensemble:
     max_log_ratio: float = 3.0
 
     def __post_init__(self) -> None:
-        if not self.grid:
-            raise ValueError("grid: expected at least one length-scale, got none")
+        object.__setattr__(self, "grid", checked_grid(self.grid))
         if not self.max_log_ratio >= 0:
             raise ValueError(f"max_log_ratio: expected a number of at least 0, got {self.max_log_ratio!r}")
 

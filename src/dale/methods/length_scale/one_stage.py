@@ -21,12 +21,19 @@ limit below the largest log likelihood of the observations alone. Of the other p
 Targets are T = best - a (worst - best). An ambitious one searches globally, a modest one locally; Jones therefore uses
 many. Proposals take them in turn. If the target is rejected everywhere, the most credible point is proposed.
 
+Departures from the sources: the factors a and the level of the test are ours. The test has one degree of freedom, as
+the hypothesis fixes one number; the code of the book has one for each parameter. There c is that of the observations
+alone; ours is the most likely one under the hypothesis.
+
 References: Jones, "A Taxonomy of Global Optimization Methods Based on Response Surfaces", J. Global Optimization 2001;
-Forrester & Jones, "Global Optimization of Deceptive Functions with Sparse Sampling", AIAA 2008-5996.
+Forrester & Jones, "Global Optimization of Deceptive Functions with Sparse Sampling", AIAA 2008-5996; Forrester,
+Sobester & Keane, "Engineering Design via Surrogate Modelling", Wiley 2008 (the book).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -34,7 +41,13 @@ from functools import cached_property
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, SearchContext, search_context
+from dale.methods.length_scale.policy import (
+    LengthScaleChoice,
+    LengthScaleContext,
+    SearchContext,
+    checked_grid,
+    search_context,
+)
 from dale.models.gaussian_process import GaussianProcess
 from dale.models.likelihood import GRID, conditional_log_likelihood, log_marginal_likelihood
 
@@ -65,14 +78,21 @@ class OneStage:
     """
 
     criterion: Criterion = Criterion.LIKELIHOOD
-    improvements: tuple[float, ...] = (1e-4, 1e-2, 0.1)
-    max_log_ratio: float = 2.51  # after Forrester & Jones
+    improvements: tuple[float, ...] = (1e-4, 1e-2, 0.1)  # ours
+    max_log_ratio: float = 2.51  # the test is that of Forrester & Jones, its level and degree of freedom are ours
     grid: tuple[float, ...] = GRID[::5]
 
     def __post_init__(self) -> None:
+        if self.criterion not in tuple(Criterion):
+            raise ValueError(f"criterion: expected one of {', '.join(Criterion)}, got {self.criterion!r}")
         object.__setattr__(self, "criterion", Criterion(self.criterion))
-        if not self.improvements or not all(a > 0 for a in self.improvements):
-            raise ValueError(f"improvements: expected at least one positive number, got {self.improvements!r}")
+        object.__setattr__(self, "grid", checked_grid(self.grid))
+        improvements = tuple(self.improvements) if isinstance(self.improvements, Iterable) else ()
+        if not improvements or not all(0 < a < math.inf for a in improvements):
+            raise ValueError(f"improvements: expected a tuple of positive finite numbers, got {self.improvements!r}")
+        object.__setattr__(self, "improvements", improvements)
+        if not self.max_log_ratio >= 0:
+            raise ValueError(f"max_log_ratio: expected a number of at least 0, got {self.max_log_ratio!r}")
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """The best point of the criterion, with its length-scale."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
@@ -156,6 +158,14 @@ class SearchContext(LengthScaleContext, Protocol):
     def climb(self, model: SpatialModel, starts: Matrix, /) -> Maximum | None:
         """The best local maximum of the acquisition function from some starting points (k, d), if there is one."""
         ...
+
+
+def checked_grid(grid: Iterable[float]) -> tuple[float, ...]:
+    """The length-scales that a policy chooses from, as a tuple; a ``ValueError`` if they cannot be used."""
+    found = tuple(grid) if isinstance(grid, Iterable) else ()
+    if not found or not all(a < b for a, b in itertools.pairwise((0.0, *found, math.inf))):
+        raise ValueError(f"grid: expected positive length-scales in increasing order, got {grid!r}")
+    return found
 
 
 def search_context(context: LengthScaleContext, policy: object) -> SearchContext:

@@ -5,7 +5,7 @@ it. The window is centered at the best observation, or, if that explains the dat
 of them. A ratio of 1 is an ordinary kernel, which the evidence prefers for a stationary function.
 
 Departure from the source: it samples the position of the window and both length-scales by Markov chain Monte Carlo, and
-averages the acquisition function over the samples.
+averages the acquisition function over the samples. The grid, the ratios and the two candidates for the center are ours.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, SearchContext, search_context
+from dale.methods.length_scale.policy import (
+    LengthScaleChoice,
+    LengthScaleContext,
+    SearchContext,
+    checked_grid,
+    search_context,
+)
 from dale.models.gaussian_process import GaussianProcess
-from dale.models.kernels.spartan import GLOBAL_STD, LOCAL_STD, Spartan
+from dale.models.kernels.spartan import GLOBAL_STD, LOCAL_STD, Spartan, check_widths
 from dale.models.likelihood import GRID, best_of, log_marginal_likelihood
 
 
@@ -43,6 +49,8 @@ class SpartanLengthScales:
     global_std: float = GLOBAL_STD
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", checked_grid(self.grid))
+        check_widths(self.local_std, self.global_std)
         if not self.ratios or not all(0 < ratio <= 1 for ratio in self.ratios):
             raise ValueError(f"ratios: expected at least one number in (0, 1], got {self.ratios!r}")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, search_context
+from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, checked_grid, search_context
 from dale.models.likelihood import GRID
 from dale.models.treed import TreedGaussianProcess, TreeSettings
 
@@ -30,6 +30,7 @@ class TreedLengthScales:
     max_depth: int = 3
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", checked_grid(self.grid))
         if self.max_depth < 0:
             raise ValueError(f"max_depth: expected at least 0, got {self.max_depth!r}")
         if self.min_leaf is not None and self.min_leaf < 1:

@@ -8,8 +8,9 @@ known points and never corrects itself. So with U the upper bound, at first the 
 with l the length-scale in use and L the smallest of the grid. The next length-scale is the most likely one in [L, U].
 
 The bound is replayed from the reasons of the proposals, so a run remains a function of its history. Departures from the
-source: the length-scale is estimated for every proposal and not only for every 20th; t is relative to the std of the
-observed values, as our models have no fixed variance.
+authors' code: there the length-scale is estimated for every 20th proposal and when the bound falls, here for every one;
+there t is twice the std of the noise, here a fraction of the std of the observed values, as our models have neither
+noise nor a fixed variance. The fraction is ours; the factor 0.9 and the 5 proposals are theirs.
 
 Reference: Wang, Hutter, Zoghi, Matheson & de Freitas, "Bayesian Optimization in a Billion Dimensions via Random
 Embeddings", JAIR 2016, on the estimation of hyperparameters.
@@ -21,7 +22,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dale.methods.length_scale.maximum_likelihood import MaximumLikelihood
-from dale.methods.length_scale.policy import LengthScaleChoice, LengthScaleContext, PastProposal, search_context
+from dale.methods.length_scale.policy import (
+    LengthScaleChoice,
+    LengthScaleContext,
+    PastProposal,
+    checked_grid,
+    search_context,
+)
 from dale.models.likelihood import GRID
 
 
@@ -41,15 +48,18 @@ class UpperBounded:
     """
 
     grid: tuple[float, ...] = GRID[::3]
-    min_std: float = 0.002  # after Wang et al.
-    patience: int = 5  # the same
+    min_std: float = 0.002  # ours
+    patience: int = 5  # Wang et al.
     factor: float = 0.9  # the same
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", checked_grid(self.grid))
+        if not self.min_std >= 0:
+            raise ValueError(f"min_std: expected a number of at least 0, got {self.min_std!r}")
         if not 0 < self.factor < 1:
             raise ValueError(f"factor: expected a number between 0 and 1, got {self.factor!r}")
-        if self.patience < 1:
-            raise ValueError(f"patience: expected at least 1, got {self.patience!r}")
+        if self.patience < 1 or self.patience != int(self.patience):
+            raise ValueError(f"patience: expected an integer of at least 1, got {self.patience!r}")
 
     def choose(self, context: LengthScaleContext) -> LengthScaleChoice:
         """Maximise log p(y | l) below the bound."""

@@ -29,7 +29,14 @@ from dale._arrays import Matrix, Vector
 from dale.models.kernels.base import LengthScale, StationaryKernel
 
 LOCAL_STD = 0.1  # w_l, in sides of the cube; ours
-GLOBAL_STD = 3.0  # w_g: nearly constant on the cube; ours
+GLOBAL_STD = 3.0  # w_g: nearly constant on the cube; ours (sqrt(10) in other code for this kernel, with the same w_l)
+
+
+def check_widths(local_std: float, global_std: float) -> None:
+    """Raise ``ValueError`` unless both are positive and finite."""
+    for name, width in (("local_std", local_std), ("global_std", global_std)):
+        if not 0 < width < math.inf:
+            raise ValueError(f"{name}: expected a positive finite number, got {width!r}")
 
 
 @dataclass(frozen=True)
@@ -57,9 +64,9 @@ class Spartan:
     global_std: float = GLOBAL_STD
 
     def __post_init__(self) -> None:
-        for name in ("local_std", "global_std"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name}: expected a positive finite number, got {getattr(self, name)!r}")
+        check_widths(self.local_std, self.global_std)
+        if not isinstance(self.center, tuple):
+            raise TypeError(f"center: expected a tuple of coordinates, got {self.center!r}")
 
     @property
     def length_scale(self) -> LengthScale:
