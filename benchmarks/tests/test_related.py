@@ -45,9 +45,24 @@ def test_ranks_and_medians(tmp_path, capsys):
     header, rows = related.related_table(Comparison(curves), list(related.METHODS))
     assert [row[0] for row in rows] == [label(m) for m in related.METHODS]
     assert [row[1] for row in rows] == [f"{i:.1f}" for i in range(1, len(rows) + 1)]
-    assert rows[0][2] == "-7.50"  # the median of -8 and -7
+    assert rows[0][2].startswith("-7.50 ± 0.")  # the median of -8 and -7
     assert header[2:] == list(related.FUNCTIONS)
     assert "| dale | 1.0 |" in (tmp_path / "related.md").read_text()
+
+
+def test_differences(tmp_path):
+    """Of known answers: methods after EI ML in the list are one decade worse each, those before it better."""
+    made_up(tmp_path / "rows.jsonl", lambda f, m, s: 10.0 ** (related.METHODS.index(m) - 8))
+    comparison = Comparison(curves_of(read(tmp_path / "rows.jsonl")))
+    header, rows = related.against(comparison, list(related.METHODS), "ei_ml")
+    assert len(header) == len(rows[0])
+    base = related.METHODS.index("ei_ml")
+    others = [m for m in related.METHODS if m != "ei_ml"]
+    assert [row[0] for row in rows] == [label(m) for m in others]
+    assert [row[1] for row in rows] == [f"{related.METHODS.index(m) - base:+.2f} ± 0.00" for m in others]
+    assert {row[2] for row in rows} == {"0.016"}  # 2^-6: all seven functions on one side
+    assert [row[3] for row in rows] == ["7 / 0" if related.METHODS.index(m) < base else "0 / 7" for m in others]
+    assert {row[4] for row in rows} == {"0 / 0"}  # two equal runs of each are one run
 
 
 def test_without_runs(tmp_path, capsys):
@@ -61,5 +76,7 @@ def test_the_page_of_the_results_is_up_to_date():
     curves = curves_of(row for row in read(RESULTS / "related.jsonl") if row.key in keys)
     text = related.page_text(curves)
     assert text == (RESULTS / "related.md").read_text(encoding="utf-8")
-    table = next(block for block in text.split("\n\n") if block.startswith("| method | rank"))
-    assert table in (RESULTS.parents[2] / "docs/related.md").read_text(encoding="utf-8")
+    tables = [block for block in text.split("\n\n") if block.startswith("| method |")]
+    assert len(tables) == 3
+    documentation = (RESULTS.parents[2] / "docs/related.md").read_text(encoding="utf-8")
+    assert all(table in documentation for table in tables)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from dale_bench.comparison import Comparison
+from dale_bench.comparison import SIGNIFICANT, Comparison
 from dale_bench.contenders import label
 from dale_bench.functions import get
 from dale_bench.ours import RELATED
@@ -17,6 +18,7 @@ SEEDS = 16
 MAX_BUDGET = 30  # evaluations of a run, fewer than in the paper: there are 15 methods
 QUICK_SEEDS, QUICK_BUDGET = 2, 15
 BASELINES = ("default", "paper", "ei_ml", "ei_loo")
+COMPARED_WITH = ("ei_ml", "paper")  # of these, the tables of differences
 METHODS = (*BASELINES, *(contender.name for contender in RELATED))
 # The paper's functions in two and three dimensions, moved if their minimum is in the center, and its illustrations. In
 # five and six dimensions the paper's method has no region within so few evaluations.
@@ -61,16 +63,43 @@ def page_text(curves: Curves) -> str:
             f"Runs of each method on each function: {runs} of {SEEDS}, with at most {MAX_BUDGET} evaluations.",
             *(["", "**Preliminary:** too few runs for conclusions."] if min(counts) < SEEDS else []),
             "",
-            "## Median log10 regret at the end, and mean rank",
+            "## Median log10 regret at the end ± bootstrap error, and mean rank",
             "",
             as_markdown(related_table(comparison, methods)),
             "",
+            *(line for base in COMPARED_WITH if base in methods for line in _against(comparison, methods, base)),
             "## Along the budget: median log10 regret ± bootstrap error",
             "",
             as_markdown(cells_table(comparison, methods)),
             "",
         ]
     )
+
+
+def _against(comparison: Comparison, methods: list[str], base: str) -> list[str]:
+    """A section of the page."""
+    return [f"## Difference to {label(base)} at the end", "", as_markdown(against(comparison, methods, base)), ""]
+
+
+def against(comparison: Comparison, methods: list[str], base: str) -> Table:
+    """One row for each other method: mean difference of the medians ± error, p, and numbers of functions won and lost.
+
+    The error is the bootstrap error over functions and seeds, p that of Wilcoxon's signed-rank test over functions, and
+    a significant difference has p < ``SIGNIFICANT`` between the runs on one function.
+    """
+    header = ["method", "difference", "p", "better / worse", "significant"]
+    rows = []
+    for method in methods:
+        if method == base or not comparison.common([method, base]):
+            continue
+        difference, p, _ = comparison.paired_test(method, base, 1.0)
+        counts = [comparison.better_and_worse(method, base, 1.0, level) for level in (math.inf, SIGNIFICANT)]
+        error = comparison.paired_error(method, base, 1.0)
+        rows.append(
+            [label(method), f"{difference:+.2f} ± {error:.2f}", f"{p:.2g}"]
+            + [f"{won} / {lost}" for won, lost in counts]
+        )
+    return header, rows
 
 
 def related_table(comparison: Comparison, methods: list[str]) -> Table:
@@ -81,8 +110,7 @@ def related_table(comparison: Comparison, methods: list[str]) -> Table:
     header = ["method", "rank", *functions]
     rows = []
     for method in sorted(methods, key=lambda m: ranks.get(m, float("inf"))):
-        medians = [
-            f"{comparison.median(f, method, 1.0):.2f}" if method in comparison.curves[f] else "-" for f in functions
-        ]
+        cells = [comparison.cell(f, method, 1.0) if method in comparison.curves[f] else None for f in functions]
+        medians = [f"{cell.median:.2f} ± {cell.error:.2f}" if cell else "-" for cell in cells]
         rows.append([label(method), f"{ranks[method]:.1f}" if method in ranks else "-", *medians])
     return header, rows
