@@ -25,6 +25,7 @@ def test_the_plan():
     jobs = related.plan(quick=False)
     assert {j.method for j in jobs} >= {"default", "paper", "ei_ml", "ei_loo", "one_stage", "upper_bounded", "ensemble"}
     assert {j.method for j in jobs} >= {"spartan", "treed", "lcb_schedule", "ar_lcb", "ar_pi", "ar_mes", "paper_lcb"}
+    assert {j.method for j in jobs} >= {"ar", "ml_pi", "ml_mes"}  # which effect is the cool down's
     assert {j.seed for j in jobs} == set(range(16))
     assert max(j.budget for j in jobs) == related.MAX_BUDGET
     assert [j.seed for j in jobs] == sorted(j.seed for j in jobs)

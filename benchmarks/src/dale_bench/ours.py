@@ -90,6 +90,8 @@ RELATED = (
     ),
     _contender("ar_pi", "PI AR", lambda _: methods.ei(AR, acquisition=LogProbabilityOfImprovement())),
     _contender("ar_mes", "MES AR", lambda _: methods.ei(AR, acquisition=LogMaxValueEntropy())),
+    _contender("ml_pi", "PI ML", lambda _: methods.ei(acquisition=LogProbabilityOfImprovement())),
+    _contender("ml_mes", "MES ML", lambda _: methods.ei(acquisition=LogMaxValueEntropy())),
     _contender(
         "paper_lcb", "LCB AR + MGL", lambda _: methods.paper(acquisition=LogLowerConfidenceBound(ConfidenceSchedule()))
     ),
