@@ -103,3 +103,16 @@ def test_failed_trials():
 def test_unknown_trials(store):
     with pytest.raises(dale.TrialError, match="trial 99 is unknown here; number of trials in this run: 16"):
         dale.why(store, 99)
+
+
+def test_with_noise_single_values_are_not_compared():
+    """The lowest of noisy values is low by chance, and a reduction has the noise of two values."""
+    rng = np.random.default_rng(0)
+    result = dale.minimize(
+        lambda x: float((x[0] - 0.3) ** 2 + 0.1 * rng.standard_normal()), [(0, 1)], budget=14, seed=0, noise=0.1
+    )
+    step = next(trial.id for trial in result.history if trial.reason.step is not None)
+    text = str(dale.why(result, step))
+    assert "single values have noise of 0.1, so this is no comparison of points" in text
+    assert "± 0.14" in text
+    assert "improvement\n" not in text

@@ -73,6 +73,7 @@ class Why:
         std: Standard deviation of the prediction, noise included.
         error: Actual minus predicted value, in standard deviations.
         best_before: The best feasible value before the trial; infinite if there was none.
+        noise: Standard deviation of the noise in single values; 0 for none.
         predicted_reduction: Predicted improvement of a local step on the value of its center.
         actual_reduction: The improvement that came.
         alpha_ratio: By which the length-scale was reduced or not; None if it was not computed.
@@ -103,6 +104,7 @@ class Why:
     std: float | None
     error: float | None
     best_before: float
+    noise: float
     predicted_reduction: float | None
     actual_reduction: float | None
     alpha_ratio: float | None
@@ -153,6 +155,7 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
         std=reason.std if prediction is None else prediction.std,
         error=None if prediction is None else prediction.error,
         best_before=_best_before(view, found),
+        noise=view.result.noise,
         predicted_reduction=None if reason.step is None else reason.step.predicted_reduction,
         actual_reduction=_actual_reduction(view, found),
         alpha_ratio=None if reason.log_alpha_ratio is None else float(np.exp(min(reason.log_alpha_ratio, 700.0))),
@@ -260,9 +263,13 @@ def _text(why: Why) -> list[str]:
     if why.value is not None and math.isfinite(why.best_before):
         gain = why.direction.loss(why.best_before) - why.direction.loss(why.value)
         change = f"improved by {gain:.3g}" if why.feasible and gain > 0 else "no improvement"
+        if why.noise > 0:
+            change = f"single values have noise of {why.noise:.2g}, so this is no comparison of points"
         rows.append(("best before", f"{why.best_before:.6g}: {change}"))
     if why.predicted_reduction is not None and why.actual_reduction is not None:
         came = f"{why.actual_reduction:.3g}" if math.isfinite(why.actual_reduction) else "none: infeasible or failed"
+        if why.noise > 0 and math.isfinite(why.actual_reduction):
+            came += f" ± {math.sqrt(2) * why.noise:.2g}"
         rows.append(("step", f"predicted {why.direction.gain} {why.predicted_reduction:.3g}, actual {came}"))
     if why.length_scale is not None:
         ratio = "" if why.alpha_ratio is None else f", alpha ratio {why.alpha_ratio:.3g}"
