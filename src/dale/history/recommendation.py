@@ -1,7 +1,7 @@
 """The recommended observation of a noisy run: the one with the lowest posterior mean plus std.
 
 A single noisy value may be low by luck, so models decide. The global one (``models/noisy_gp.py``) is smooth and has one
-noise; it names one candidate. Around it, the lowest value and the region of the last local step, a Taylor model with a
+noise; it names one candidate. Around it, the lowest value and the regions of two local steps, a Taylor model with a
 noise of its own (``models/noise_profile.py``) averages over all observations nearby; its shape, outliers and noise that
 vanishes with the value are fitted too. From each candidate, the search moves to the observation within ``REACH`` radii
 that has the lowest mean plus std, until it is the center. The lowest of the ends is recommended. The std counts because
@@ -165,26 +165,45 @@ def _upper(data: NoisyData, end: Center) -> float:
 def _candidates(
     data: NoisyData, lowest: int, feasible: np.ndarray, trials: Sequence[Trial], ids: np.ndarray
 ) -> Iterator[int]:
-    """Rows to start from: the center of the last local step, the lowest mean of the global model, the lowest value."""
-    step = next(_steps(trials), None)
-    if step is not None:
-        yield from np.flatnonzero(ids == step.center).tolist()
+    """Rows to start from: centers of local steps, the lowest mean of the global model, the lowest value.
+
+    The last step may lead elsewhere, so that of the lowest mean plus std when it was proposed counts too.
+    """
+    last = next(_steps(trials), None)
+    if last is not None:
+        best = min(_steps(trials), key=_promised)
+        for trial in (last, best):
+            yield from np.flatnonzero(ids == _step(trial).center).tolist()
     yield lowest
     yield int(np.argmin(np.where(feasible, data.z, np.inf)))
 
 
-def _steps(trials: Sequence[Trial]) -> Iterator[TrustRegionStep]:
-    """The local steps of a run that reduced the objective, the last one first."""
+def _steps(trials: Sequence[Trial]) -> Iterator[Trial]:
+    """The trials of local steps that reduced the objective, the last one first."""
     for trial in reversed(trials):
         step = trial.reason.step
         if step is not None and not step.constraint_scales and trials[step.center].state is TrialState.COMPLETE:
-            yield step
+            yield trial
+
+
+def _step(trial: Trial) -> TrustRegionStep:
+    """The step of one of them."""
+    assert trial.reason.step is not None
+    return trial.reason.step
+
+
+def _promised(trial: Trial) -> float:
+    """Mean plus std of the value that a step under noise was expected to reach; infinite for other steps."""
+    mean, std = trial.reason.mean, trial.reason.std
+    if _step(trial).noise is None or mean is None or std is None:
+        return math.inf
+    return trial.direction.loss(mean) + std
 
 
 def _frame(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:
     """Radius and shape of the smallest region that reached a point (d,); those of a new region if none did."""
     found: tuple[float, Matrix | None] = (INITIAL_RADIUS, None)
-    for step in _steps(trials):
+    for step in map(_step, _steps(trials)):
         if step.radius < found[0]:
             shape = None if step.shape is None else np.array(step.shape)
             if np.max(np.abs(Ellipsoid(trials[step.center].unit_x, step.radius, shape).to_local(x))) <= REACH:
