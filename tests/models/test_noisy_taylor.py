@@ -6,7 +6,16 @@ import pytest
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.monomials import monomials
 from dale.models.noise_profile import fit_with_noise
-from dale.models.series import COMMON_CURVATURE_STD, LINEAR_PRIOR_STD, NUGGET, Noise, Refinement, Series, SeriesData
+from dale.models.series import (
+    COMMON_CURVATURE_STD,
+    LINEAR_PRIOR_STD,
+    NUGGET,
+    Noise,
+    Refinement,
+    Replicates,
+    Series,
+    SeriesData,
+)
 from dale.models.taylor import TaylorModel
 
 RADIUS = 0.12
@@ -126,3 +135,23 @@ class TestNoise:
         for factor in (0.3, 1.0):
             model, found = fit_with_noise(fit, X, v, factor * noise)
             np.testing.assert_allclose(model.scale * model.series.noise * found.std, factor * noise, rtol=1e-12)
+
+    def test_more_than_the_typical_noise_pays(self, data):
+        """Half the square of its logarithm, in units of 0.5, and nothing below; known noise never does."""
+        Z, v, std = data
+        noise = Noise(std, typical=0.01)
+        unit = 0.01 / float(np.median(std))
+        assert noise.excess(0.9 * unit) == noise.excess(unit) == 0
+        assert noise.excess(np.e * unit) == pytest.approx(2.0)
+        assert Noise(std).excess(1e300) == Noise(std, known=True, typical=0.0).excess(1.0) == 0
+        assert np.isfinite(Noise(std, typical=0.0).excess(1.0))
+        fits = [SeriesData.of(Z, v, 2, n).fit(Series(2, 0.8, noise=1.0), RADIUS) for n in (Noise(std), noise)]
+        excess = noise.excess(np.sqrt(fits[0].variance))
+        assert excess > 0
+        assert fits[1].loss == pytest.approx(fits[0].loss + excess)
+
+    def test_replicates_count_as_single_values(self):
+        noise = Noise(np.array([1.0, 0.5]), replicates=Replicates(np.array([1.0, 4.0]), np.zeros(2)), typical=2.0)
+        assert noise.std_of_one.tolist() == [1.0, 1.0]
+        assert noise.excess(2.0) == 0
+        assert noise.excess(2.1) > 0
