@@ -276,6 +276,16 @@ class TestEarlierPoints:
         assert 0.1 < result.noise < 3
         assert -1 < result.fun < 1
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_flat_function_with_lucky_values(self, seed):
+        """All other values are predicted without an error, so any error is infinitely larger than the typical one."""
+        optimizer, X = dale.Optimizer(cube(2), seed=0), np.random.default_rng(seed).random((20, 2))
+        for x, value in zip([X[0], *X], [-1.0, *[0.0] * 20], strict=True):
+            optimizer.add(x, value)
+        for _ in range(3):
+            optimizer.tell(optimizer.ask(), 0.0)
+        assert optimizer.result().fun == pytest.approx(0.0, abs=1e-6)
+
 
 def test_points_are_within_bounds_bit_for_bit():
     """Random pairs of floats of all magnitudes, some of them adjacent."""

@@ -103,3 +103,13 @@ def test_the_error_is_calibrated(d, n):
         true = float(np.sum((result.x - 0.4) ** 2 * np.geomspace(1, 10, d)))
         errors.append((result.fun - true) / result.fun_std)
     assert np.sqrt(np.mean(np.square(errors))) < 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_values_equal_but_one(seed):
+    """Levels and factors of the noise are ratios to a typical one, which vanishes here."""
+    X, y = np.random.default_rng(seed).random((30, 2)), np.zeros(30)
+    y[4] = 1.0
+    center = descend(NoisyData.of(X, y), 0, 0.12, None, np.ones(30, dtype=bool))
+    assert center.model.value == pytest.approx(0.0, abs=1e-6)
+    assert 0 <= center.model.value_std < 1e-6

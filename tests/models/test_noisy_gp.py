@@ -253,6 +253,16 @@ class TestOutliers:
         assert model.fitted.noise.tolist() == [model.fitted.noise[0]] * 60
         assert model.fitted.loss == fit_noise(X, y).loss
 
+    @pytest.mark.parametrize("value", [1.0, -1.0, 1e-12])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_where_all_other_values_are_equal(self, seed, value):
+        """The typical error vanishes, so the factor of the noise has a limit."""
+        X, y = np.random.default_rng(seed).random((20, 2)), np.zeros(20)
+        y[0] = value
+        model = NoisyGP.of(np.arange(20), X, y, None, 1.0)
+        assert np.isfinite(model.fitted.noise).all()
+        np.testing.assert_allclose(model.means, 0.0, atol=1e-6 * abs(value))
+
     def test_known_noise_has_none(self):
         X, _, y = self.data(0, 0.15)
         model = NoisyGP.of(np.arange(60), X, y, np.full(60, 0.01), 1.0)

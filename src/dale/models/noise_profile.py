@@ -21,7 +21,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.models.monomials import n_terms
-from dale.models.outlier_weights import outlier_factors, price
+from dale.models.outlier_weights import MAX_FACTOR, outlier_factors, price
 from dale.models.series import Noise, Replicates, Series
 from dale.models.taylor import TaylorModel
 
@@ -76,6 +76,7 @@ def _level(model: TaylorModel, X: Matrix, y: Vector) -> Vector:
     at = int(np.argmin(means + std))
     lowest = min(float(means[at]), _minimum(model))
     level = np.maximum(np.maximum(means, y - model.value) - lowest, std[at])
+    level = np.maximum(level, np.max(level) / MAX_FACTOR)
     return level / max(float(np.median(level)), TINY)
 
 

@@ -17,6 +17,7 @@ from dale._arrays import Vector
 
 MAX_ERROR = 3.5  # standardised errors above this are those of outliers
 PRICE = 3.0  # of an outlier, in log evidence
+MAX_FACTOR = 1e70  # where most values are equal, the typical error vanishes; squares of larger factors would overflow
 MAX_ROUNDS = 8
 SAME_FACTOR = 0.7  # logarithm of a change of a factor that needs no further round
 MAD_TO_STD = 1.4826  # std of a normal variable divided by its median absolute deviation
@@ -39,8 +40,8 @@ def outlier_factors(
     factors = np.ones(n)
     for _ in range(MAX_ROUNDS):
         size = np.abs(errors(model)) * factors  # in units of the noise of all others
-        typical = MAD_TO_STD * float(np.median(size))
-        new = np.where(size > MAX_ERROR * typical, size / max(typical, TINY), 1.0)
+        typical = max(MAD_TO_STD * float(np.median(size)), float(np.max(size)) / MAX_FACTOR, TINY)
+        new = np.where(size > MAX_ERROR * typical, size / typical, 1.0)
         if np.all(np.abs(np.log(new / factors)) < SAME_FACTOR):
             break
         factors = new
