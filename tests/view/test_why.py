@@ -116,3 +116,13 @@ def test_with_noise_single_values_are_not_compared():
     assert "single values have noise of 0.1, so this is no comparison of points" in text
     assert "± 0.14" in text
     assert "improvement\n" not in text
+    assert " were kept " in text
+    assert "improved on the best value" not in text
+    assert "median of actual over predicted" not in text
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e298])
+def test_huge_values(noise):
+    """Squares of their errors would overflow."""
+    result = dale.minimize(lambda x: 1e300 * (x[0] - 0.3) ** 2, [(0, 1)], budget=8, seed=0, noise=noise)
+    assert "predicted" in str(dale.why(result, 7))

@@ -299,7 +299,10 @@ def _record(why: Why) -> list[str]:
         return []
     label = SOURCE_STYLES[why.source].label
     text = f"of {r.n} predictions of the {label} in this run, {r.n_kept} were kept (value at most {KEPT:g} standard "
-    text += f"deviations {why.direction.worse_side}), {r.n_improved} improved on the best value"
+    text += f"deviations {why.direction.worse_side})"
+    if why.noise > 0:  # the others compare single values
+        return [f"  {'record':<13} {text}"]
+    text += f", {r.n_improved} improved on the best value"
     if math.isfinite(r.median_ratio):
         text += f"; median of actual over predicted {why.direction.gain} {r.median_ratio:.2g}"
     return [f"  {'record':<13} {text}"]

@@ -57,7 +57,7 @@ def predictions(view: RunView) -> list[Prediction]:
         reason = trial.reason
         if reason.mean is not None and trial.value is not None:
             rounding = 4 * float(np.spacing(max(abs(trial.value), abs(reason.mean))))
-            std = math.sqrt((reason.std or 0.0) ** 2 + noise**2 + rounding**2)
+            std = math.hypot(reason.std or 0.0, noise, rounding)  # squares of values around 1e155 would overflow
             found.append(Prediction(trial, reason.mean, std, best))
         if trial.feasible:
             best = min(best, trial.loss)
