@@ -1,4 +1,4 @@
-"""The search of the default method when values are noisy: one global model of signal and noise, no local side."""
+"""The global side of the default method when values are noisy: one model of signal and noise."""
 
 from __future__ import annotations
 
