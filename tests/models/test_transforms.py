@@ -54,6 +54,12 @@ class TestLog1p:
         slope = (transform.inverse(v + h) - transform.inverse(v - h)) / (2 * h)
         assert transform.inverse_slope(v) == pytest.approx(slope, rel=1e-6, abs=1e-4)
 
+    def test_slopes_at_values(self):
+        """Values that the transform was not fitted to may be lower than all others; a slope is never negative."""
+        transform = Log1p(2.0, 3.0)
+        slopes = [transform.inverse_slope(float(v)) for v in transform(np.array([2.0, 5.0, 8.0]))]
+        np.testing.assert_allclose(transform.inverse_slopes(np.array([-9.0, 2.0, 5.0, 8.0])), [3.0, *slopes])
+
     def test_by_hand(self):
         np.testing.assert_allclose(Log1p(2.0, 3.0)(np.array([2.0, 5.0, 8.0])), np.log([1.0, 2.0, 3.0]))
 

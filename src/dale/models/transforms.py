@@ -106,8 +106,8 @@ class Log1p:
         return self.scale * math.exp(min(v, MAX_EXPONENT))
 
     def inverse_slopes(self, z: Vector) -> Vector:
-        """The same at values z (n,) before the transform."""
-        return np.asarray(self.scale + z - self.lowest)
+        """The same at values z (n,) before the transform; below the lowest one, that of the lowest."""
+        return np.maximum(self.scale + z - self.lowest, self.scale)
 
 
 def skewness_transform(z: Vector) -> Log1p | None:
