@@ -11,7 +11,7 @@ from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench.coco.suites import SUITES
 from dale_bench.contender import Spent
-from dale_bench.peers import cma_margin
+from dale_bench.problems import cma_margin
 from dale_bench.problems.contenders import MARGIN, RANDOM, SMAC
 from dale_bench.problems.problem import Problem, Task
 

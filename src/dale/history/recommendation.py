@@ -4,8 +4,9 @@ A single noisy value may be low by luck, so models decide. The global one (``mod
 noise; it names one candidate. Around it, the lowest value and the regions of two local steps, a Taylor model with a
 noise of its own (``models/noise_profile.py``) averages over all observations nearby; its shape, outliers and noise that
 vanishes with the value are fitted too. From each candidate, the search moves to the observation within ``REACH`` radii
-that has the lowest mean plus std, until it is the center. The lowest of the ends is recommended. The std counts because
-the mean of a value that has little weight may be anything.
+that has the lowest mean plus std, until it is the center. The std counts because the mean of a value that has little
+weight may be anything. Of the ends, that with the lowest mean plus ``CAUTION`` stds is recommended: they belong to
+different models, and the lowest of several means is low by chance.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from dale.models.preprocessing import Neighbourhood
 from dale.models.series import Noise, Refinement, Replicates, Series
 from dale.models.taylor import TaylorModel
 
+CAUTION = 3.0  # stds in the comparison of different models: the lowest of them may be low by chance
 REACH = 2.0  # of a move from one center to the next, in radii
 MAX_MOVES = 4
 MAX_ERROR = 3.0  # of the value of a recommended observation, in units of the noise: more is not credible
@@ -158,8 +160,8 @@ def _is_credible(data: NoisyData, end: Center) -> bool:
 
 
 def _upper(data: NoisyData, end: Center) -> float:
-    """Mean plus std of a center. A mean below all values nearby is not credible."""
-    return max(end.model.value, float(np.min(data.z[end.near]))) + end.model.value_std
+    """Mean plus stds of a center. A mean below all values nearby is not credible."""
+    return max(end.model.value, float(np.min(data.z[end.near]))) + CAUTION * end.model.value_std
 
 
 def _candidates(
@@ -167,12 +169,12 @@ def _candidates(
 ) -> Iterator[int]:
     """Rows to start from: centers of local steps, the lowest mean of the global model, the lowest value.
 
-    The last step may lead elsewhere, so that of the lowest mean plus std when it was proposed counts too.
+    The last step may lead elsewhere, so that of the least std counts too: it had come closest to a minimum.
     """
     last = next(_steps(trials), None)
     if last is not None:
-        best = min(_steps(trials), key=_promised)
-        for trial in (last, best):
+        surest = min(_steps(trials), key=_std)
+        for trial in (last, surest):
             yield from np.flatnonzero(ids == _step(trial).center).tolist()
     yield lowest
     yield int(np.argmin(np.where(feasible, data.z, np.inf)))
@@ -192,12 +194,10 @@ def _step(trial: Trial) -> TrustRegionStep:
     return trial.reason.step
 
 
-def _promised(trial: Trial) -> float:
-    """Mean plus std of the value that a step under noise was expected to reach; infinite for other steps."""
-    mean, std = trial.reason.mean, trial.reason.std
-    if _step(trial).noise is None or mean is None or std is None:
-        return math.inf
-    return trial.direction.loss(mean) + std
+def _std(trial: Trial) -> float:
+    """The std of the value that a step under noise was expected to reach; infinite for other steps."""
+    std = trial.reason.std
+    return math.inf if std is None or _step(trial).noise is None else std
 
 
 def _frame(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:

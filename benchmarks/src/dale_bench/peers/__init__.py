@@ -14,8 +14,6 @@ are contenders of `dale_bench.problems` only.
     turbo            the TuRBO-1 rule on BoTorch's Gaussian process
     entropy_search   PES and MES
     skopt_           scikit-optimize
-    cma_margin       CMA-ES with margin, for integers
-    smac_            SMAC, for all kinds of parameters
     environment      warnings, seeds, threads, restarts
 """
 

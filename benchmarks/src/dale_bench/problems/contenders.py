@@ -27,9 +27,9 @@ from dale.space.point import Params
 from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
-from dale_bench.peers import OURS, botorch_, cma_margin, optuna_, scipy_, smac_
+from dale_bench.peers import OURS, botorch_, optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_torch
-from dale_bench.problems import equal
+from dale_bench.problems import cma_margin, equal, smac_
 from dale_bench.problems.problem import Failed, Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 

@@ -42,7 +42,7 @@ from dale.models.taylor import TaylorModel
 MAX_ROUNDS = 4  # of improving a shape, in one proposal
 MAX_STRETCH = 4.0  # factor by which an axis changes in one round
 MAX_ASPECT = 1e4  # of the longest axis to the shortest
-MIN_GAIN = 0.1  # log evidence that a round has to gain
+MIN_GAIN = 0.2  # log evidence that a round has to gain
 MIN_CURVATURE = 1e-8  # in units of the largest: flatter axes count as this flat
 MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that the smaller families need
 MIN_DIMENSION_PARALLEL = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations

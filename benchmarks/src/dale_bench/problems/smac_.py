@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dale.space.choice import Choice
 from dale.space.float import Float
 from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench.peers.environment import quiet, seeded_numpy
-
-if TYPE_CHECKING:
-    from dale_bench.problems.problem import Task
+from dale_bench.problems.problem import Task
 
 
 @quiet()

@@ -5,17 +5,13 @@ A lower bound on the probability of neighbouring integers keeps the distribution
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench.peers.environment import quiet, restarts
-
-if TYPE_CHECKING:
-    from dale_bench.problems.problem import Task
+from dale_bench.problems.problem import Task
 
 INITIAL_STD = 0.25  # of the sides of the cube
 GROWTH = 2  # of the population with each restart
