@@ -8,6 +8,7 @@ from dale.models.monomials import monomials
 from dale.models.noise_profile import fit_with_noise
 from dale.models.series import (
     COMMON_CURVATURE_STD,
+    EXCESS_LOG_STD,
     LINEAR_PRIOR_STD,
     NUGGET,
     Noise,
@@ -137,12 +138,12 @@ class TestNoise:
             np.testing.assert_allclose(model.scale * model.series.noise * found.std, factor * noise, rtol=1e-12)
 
     def test_more_than_the_typical_noise_pays(self, data):
-        """Half the square of its logarithm, in units of 0.5, and nothing below; known noise never does."""
+        """Half the square of its logarithm, in units of its std, and nothing below; known noise never does."""
         Z, v, std = data
         noise = Noise(std, typical=0.01)
         unit = 0.01 / float(np.median(std))
         assert noise.excess(0.9 * unit) == noise.excess(unit) == 0
-        assert noise.excess(np.e * unit) == pytest.approx(2.0)
+        assert noise.excess(np.e * unit) == pytest.approx(0.5 / EXCESS_LOG_STD**2)
         assert Noise(std).excess(1e300) == Noise(std, known=True, typical=0.0).excess(1.0) == 0
         assert np.isfinite(Noise(std, typical=0.0).excess(1.0))
         fits = [SeriesData.of(Z, v, 2, n).fit(Series(2, 0.8, noise=1.0), RADIUS) for n in (Noise(std), noise)]
