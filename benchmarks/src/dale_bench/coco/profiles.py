@@ -33,6 +33,7 @@ class Panel(NamedTuple):
     methods: Mapping[str, Runs]
     references: Mapping[str, Runs]
     functions: Collection[int]
+    unit: int = 1  # evaluations for 1 on the horizontal axis
 
 
 def write_profiles(results: Results, directory: Path) -> list[Path]:
@@ -49,9 +50,9 @@ def write_profiles(results: Results, directory: Path) -> list[Path]:
     return [save(figure, directory / f"{name}.{kind}") for name, figure in figures.items() for kind in ("png", "svg")]
 
 
-def profile_figure(panels: Sequence[Panel]) -> Figure:
+def profile_figure(panels: Sequence[Panel], columns: int = COLUMNS) -> Figure:
     """A figure with these panels; a method has the same line style in all of them."""
-    columns = min(COLUMNS, len(panels))
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(WIDTH * columns, HEIGHT * rows + 0.5)
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
@@ -75,13 +76,13 @@ def draw_profiles(ax: Axes, panel: Panel, styles: Mapping[str, Mapping[str, Any]
     ):
         problems = runs.problems(panel.functions)
         if problems:
-            n = np.arange(1, budget + 1)
+            n = np.arange(1, budget + 1) / panel.unit
             ax.step(n, runs.profile(problems, budget), where="post", linewidth=1.6, label=label(name), **style)
     ax.set_xscale("log")
-    ax.set_xlim(1, longest)
+    ax.set_xlim(1, longest / panel.unit)
     ax.set_ylim(0, 1)
-    set_log_ticks(ax.xaxis, [tick for tick in TICKS if tick <= longest])
-    ax.set_xlabel("evaluations", fontsize=LABEL)
+    set_log_ticks(ax.xaxis, [tick for tick in TICKS if tick <= longest / panel.unit])
+    ax.set_xlabel("evaluations" if panel.unit == 1 else "evaluations / dimension", fontsize=LABEL)
     ax.set_ylabel("fraction of targets reached", fontsize=LABEL)
     ax.set_title(panel.title, fontsize=TITLE)
     style_axes(ax)

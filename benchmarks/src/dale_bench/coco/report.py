@@ -55,7 +55,7 @@ def _fraction_table(suite: str, dimension: int, methods: Mapping[str, Runs], che
     references = references_of(suite, dimension)
     lines = []
     for name, runs in [*methods.items(), *references.items()]:
-        cells = [_fractions(runs, runs.problems(functions), checkpoints) for functions in groups.values()]
+        cells = [fractions(runs, runs.problems(functions), checkpoints) for functions in groups.values()]
         counts = [f"{len(runs.hits)} of {len(everything)}", str(runs.n_runs)] if name in methods else ["-", "-"]
         lines.append([label(name), *cells, *counts])
     remarks = [f"after {'/'.join(map(str, checkpoints))} evaluations; means over problems (function and instance)"]
@@ -86,18 +86,19 @@ def comparison_table(
         differences = [paired_difference(first, second, problems, checkpoint) for checkpoint in checkpoints]
         lines.append(
             [group, str(len(problems))]
-            + [_fractions(runs, problems, checkpoints) for runs in (first, second)]
-            + [f"{_number(mean, '+')} ({_number(error)})" for mean, error in differences]
+            + [fractions(runs, problems, checkpoints) for runs in (first, second)]
+            + [f"{number(mean, '+')} ({number(error)})" for mean, error in differences]
         )
     header = ["functions", "problems", "first", "second", *(f"difference at {c}" for c in checkpoints)]
     remarks = [f"first: {names[0]}, {first.n_runs} runs; second: {names[1]}, {second.n_runs} runs", DIFFERENCE_REMARK]
     return Part(f"{suite}, d = {dimension}: paired differences of the fraction of targets", (header, lines), remarks)
 
 
-def _fractions(runs: Runs, problems: Sequence[ProblemKey], checkpoints: Sequence[int]) -> str:
-    return "/".join(_number(runs.mean_fraction(problems, checkpoint)) for checkpoint in checkpoints)
+def fractions(runs: Runs, problems: Sequence[ProblemKey], checkpoints: Sequence[int]) -> str:
+    """The mean fractions on some problems after some numbers of evaluations, such as .410/.520."""
+    return "/".join(number(runs.mean_fraction(problems, checkpoint)) for checkpoint in checkpoints)
 
 
-def _number(value: float, sign: str = "") -> str:
+def number(value: float, sign: str = "") -> str:
     """A fraction with three digits and without the leading zero."""
     return "-" if math.isnan(value) else f"{value:{sign}.3f}".replace("0.", ".", 1)

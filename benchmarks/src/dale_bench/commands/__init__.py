@@ -17,6 +17,7 @@ from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.mine import add_parser as add_mine_parser
 from dale_bench.commands.output import print_failures, show, split_names
+from dale_bench.commands.page import add_parser as add_page_parser
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.real import add_parser as add_real_parser
 from dale_bench.commands.scale import add_parser as add_scale_parser
@@ -58,6 +59,7 @@ def add_parser(commands: Any) -> None:
     add_forecasts_parser(kinds)
     add_contexts_parser(kinds)
     add_golden_parser(kinds)
+    add_page_parser(kinds)
 
 
 def show_list(_: argparse.Namespace) -> int:
