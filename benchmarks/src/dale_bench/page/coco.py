@@ -8,7 +8,7 @@ import numpy as np
 
 from dale_bench.coco.report import ALL, fractions, groups_of, number, references_of
 from dale_bench.coco.runs import TARGETS
-from dale_bench.coco.scores import Runs, paired_difference
+from dale_bench.coco.scores import paired_difference
 from dale_bench.contenders import label
 from dale_bench.page.markdown import bullets, console, joined, paragraph, table_text
 from dale_bench.page.published import DALE, Published, SuiteRuns
@@ -86,17 +86,17 @@ def _suite(found: SuiteRuns, *, with_references: bool = True) -> str:
 
 
 def overall_table(found: SuiteRuns, *, with_references: bool = True) -> Table:
-    """One row for each method and reference, one column for each dimension."""
-    columns: list[dict[str, Runs]] = []
-    for d, methods in found.runs.items():
-        columns.append({**methods, **(references_of(found.suite, d) if with_references else {})})
-    names = dict.fromkeys([*found.methods, *(name for column in columns for name in column)])
-    rows = [[label(name), *(_cell(column.get(name), found.checkpoints) for column in columns)] for name in names]
+    """One row for each method and reference, one column for each dimension, on the functions of dale's runs."""
+    columns = {d: {**by, **(references_of(found.suite, d) if with_references else {})} for d, by in found.runs.items()}
+    names = dict.fromkeys([*found.methods, *(name for column in columns.values() for name in column)])
+    rows = []
+    for name in names:
+        row = [label(name)]
+        for column in columns.values():
+            runs, functions = column.get(name), {f for f, _ in column[DALE].hits}
+            row.append("-" if runs is None else fractions(runs, runs.problems(functions), found.checkpoints))
+        rows.append(row)
     return ["", *(f"d = {d}" for d in found.runs)], rows
-
-
-def _cell(runs: Runs | None, checkpoints: list[int]) -> str:
-    return "-" if runs is None else fractions(runs, list(runs.hits), checkpoints)
 
 
 def overall_remarks(found: SuiteRuns) -> list[str]:

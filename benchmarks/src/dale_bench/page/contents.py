@@ -32,7 +32,6 @@ BLOCKS: Mapping[str, Callable[[Published], str]] = {
     "ablation": functions.ablation,
     "problems": problems.compared,
     "parallel": problems.parallel,
-    "contexts": costs.contexts,
     "speed": costs.speed,
     "scale": costs.scale,
     "workers": costs.workers,

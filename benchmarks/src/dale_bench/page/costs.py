@@ -1,9 +1,8 @@
-"""Blocks of the cost of a proposal, of workers, of held parameters and of forecasts."""
+"""Blocks of the cost of a proposal, of workers and of forecasts."""
 
 from __future__ import annotations
 
 from dale_bench import jsonl
-from dale_bench.contexts import ContextRun, contexts_table
 from dale_bench.forecasts import Outcome as Forecast
 from dale_bench.forecasts import parts_table
 from dale_bench.page.markdown import table_text
@@ -46,12 +45,6 @@ def workers(published: Published) -> str:
         return ""
     shown = [o for o in found if o.dimension == SHOWN_DIMENSION and o.method == DEFAULT and not o.store]
     return table_text(idle_table(shown), ["medians over the runs"])
-
-
-def contexts(published: Published) -> str:
-    """Held parameters, compared with independent runs."""
-    runs = jsonl.read(published.path("contexts/rows.jsonl"), ContextRun)
-    return table_text(contexts_table(runs)) if runs else ""
 
 
 def forecasts(published: Published) -> str:
