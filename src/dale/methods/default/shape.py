@@ -35,14 +35,15 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.methods.default.trust_region import MAX_RADIUS
-from dale.models.monomials import n_terms
+from dale.models.monomials import affordable_degree, n_terms
 from dale.models.series import Refinement
 from dale.models.taylor import TaylorModel
 
 MAX_ROUNDS = 4  # of improving a shape, in one proposal
 MAX_STRETCH = 4.0  # factor by which an axis changes in one round
 MAX_ASPECT = 1e4  # of the longest axis to the shortest
-MIN_GAIN = 0.2  # log evidence that a round has to gain
+MIN_GAIN = 0.5  # log evidence that a round has to gain ...
+MIN_GAIN_OF_QUADRATICS = 0.1  # ... and where there are so many variables that all models are quadratics
 MIN_CURVATURE = 1e-8  # in units of the largest: flatter axes count as this flat
 MIN_POINTS_PER_AXIS = 2  # observations for each coordinate that the smaller families need
 MIN_DIMENSION_PARALLEL = 4  # for axis-parallel shapes: a full shape of fewer variables needs hardly more observations
@@ -130,11 +131,12 @@ def _improved(
 
     A round has to gain ``MIN_GAIN``; the first one from a ball, whose Hessian is a poor guide, may gain less.
     """
+    enough = MIN_GAIN if affordable_degree(len(movable)) > 2 else MIN_GAIN_OF_QUADRATICS
     best, min_gain = ball, 0.0
     if start is not None:
         known = fit(_embedded(_within_cube(start, radius), movable), ball.starts)
         if known.loss < ball.loss:
-            best, min_gain = known, MIN_GAIN
+            best, min_gain = known, enough
     for _ in range(MAX_ROUNDS):
         block = family.improve(best, movable)
         if block is None:
@@ -142,7 +144,7 @@ def _improved(
         new = fit(_embedded(_within_cube(block, radius), movable), Refinement(best.starts) if refine else best.starts)
         if not new.loss < best.loss - min_gain:
             break
-        best, min_gain = new, MIN_GAIN
+        best, min_gain = new, enough
     return best
 
 
