@@ -26,7 +26,8 @@ point counts, estimated after the run with the same replicates for all points.
 }
 COMMANDS = (
     "dale bench real list                                                 # problems, budgets, solvers",
-    "dale bench real run --kind {kind} --seeds 8 --rows benchmarks/results/real/{kind}.jsonl",
+    "dale bench real run --kind {kind} --seeds 4 --methods default,optuna_tpe,bads,random \\",
+    "    --rows benchmarks/results/real/{kind}.jsonl",
     "dale bench real table benchmarks/results/real/{kind}.jsonl           # all tables, with costs",
 )
 VALUES_REMARK = "medians ± bootstrap error at the end; the best peer of a problem is the one with the lowest median"
