@@ -87,7 +87,7 @@ class FakeOptimizer:
 
     made = None
 
-    def __init__(self, space, *, seed):
+    def __init__(self, space, *, seed, method=None):
         self.space, self.seed, self.told = space, seed, []
         FakeOptimizer.made = self
 
