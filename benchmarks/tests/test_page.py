@@ -105,7 +105,7 @@ def test_cutest(tmp_path):
 def test_real_problems(tmp_path):
     for seed in range(3):
         for method, value in (("default", 2.0), ("optuna_tpe", 1.0)):
-            run = RealRun("svc", "exact", method, seed, 60, [30, 60], [3.0, value])
+            run = RealRun("svc", method, seed, 60, "exact", [30, 60], [3.0, value])
             jsonl.append(tmp_path / "real/exact.jsonl", run)
     text = real.section(Published(tmp_path))
     assert "### Exact values" in text

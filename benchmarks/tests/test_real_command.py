@@ -125,7 +125,7 @@ class TestContenders:
 
 
 def made(problem, method, seed, values, kind="exact", **more):
-    return Run(problem, kind, method, seed, 10, [5, 10], values, **more)
+    return Run(problem, method, seed, 10, kind, [5, 10], values, **more)
 
 
 class TestScores:
@@ -174,7 +174,7 @@ class TestScores:
         assert "fewer seeds: Optuna GP" in " ".join(second.remarks)
 
     def test_two_budgets_are_refused(self):
-        rows = [made("p", "default", 0, [1.0, 1.0]), Run("p", "exact", "default", 1, 20, [10, 20], [1.0, 1.0])]
+        rows = [made("p", "default", 0, [1.0, 1.0]), Run("p", "default", 1, 20, "exact", [10, 20], [1.0, 1.0])]
         with pytest.raises(ValueError, match="with one budget, got 10 and 20"):
             Scores.of(rows)
 

@@ -62,6 +62,9 @@ class Row:
         """Identifies a run."""
         return self.function, self.method, self.seed, self.budget
 
+    def __str__(self) -> str:
+        return f"{self.method} on {self.function}, seed {self.seed}"
+
 
 def append(path: Path, row: Row) -> None:
     """Append a row. It is on disk when this returns."""

@@ -10,11 +10,10 @@ from typing import Any
 
 from dale_bench.coco.experiment import jobs_for, run_missing
 from dale_bench.coco.report import comparison_table, fraction_tables
-from dale_bench.coco.runs import Run
 from dale_bench.coco.scores import Results, Runs, results_of
 from dale_bench.coco.selection import Selection, read_selected
 from dale_bench.coco.suites import SUITES, check_installed
-from dale_bench.commands.output import show, split_integers, split_names, split_ranges
+from dale_bench.commands.output import print_failures, show, split_integers, split_names, split_ranges
 
 ROWS = Path("bench-output/coco.jsonl")
 FIGURES = Path("bench-output/coco")
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         args.budget,
     )
     runs = run_missing(jobs, args.rows, args.processes, args.logger)
-    _print_failures(runs)
+    print_failures(runs)
     print(f"{len(runs)} of {len(jobs)} runs are in {args.rows}")
     print(f"to see the scores: dale bench coco table {args.rows}")
     return 0
@@ -246,11 +245,5 @@ def _of_method(args: argparse.Namespace, path: Path, method: str) -> dict[tuple[
 
 def _read(args: argparse.Namespace, paths: Sequence[Path], methods: Sequence[str]) -> Results:
     runs = read_selected(paths, _selection(args, methods))
-    _print_failures(runs)
+    print_failures(runs)
     return results_of(runs, recommended=getattr(args, "recommended", False))
-
-
-def _print_failures(runs: Sequence[Run]) -> None:
-    for failed in runs:
-        if failed.error:
-            print(f"failed: {failed}: {failed.error.splitlines()[0]}")

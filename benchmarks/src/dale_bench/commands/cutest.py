@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import show, split_integers, split_names
+from dale_bench.commands.output import print_failures, show, split_integers, split_names
 from dale_bench.cutest.collection import CONSTRAINED_KIND, KINDS, MAX_DIMENSION, entries, selected
 from dale_bench.cutest.experiment import contenders_of, jobs_for, run_missing
 from dale_bench.cutest.objectives import check_installed
 from dale_bench.cutest.profiles import Study, problems_of, study_of
 from dale_bench.cutest.report import difference_table, solved_table
-from dale_bench.cutest.runs import Run, read
+from dale_bench.cutest.runs import read
 
 ROWS = Path("bench-output/cutest.jsonl")
 FIGURES = Path("bench-output/cutest")
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = selected(split_names(args.kind), split_names(args.problems), args.max_dimension)
     jobs = jobs_for(chosen, methods, range(args.seeds), args.budget)
     runs = run_missing(jobs, args.rows, args.processes)
-    _print_failures(runs)
+    print_failures(runs)
     print(f"{len(runs)} of {len(jobs)} runs are in {args.rows}")
     print(f"to see the scores: dale bench cutest table {args.rows}")
     return 0
@@ -159,7 +159,7 @@ def _studies(args: argparse.Namespace) -> Iterator[tuple[str, Study]]:
     runs = [r for r in read(args.files) if args.min_dimension <= r.dimension <= args.max_dimension]
     if not runs:
         raise ValueError(f"expected runs that match the options, got none in {', '.join(map(str, args.files))}")
-    _print_failures(runs)
+    print_failures(runs)
     for group, kinds in GROUPS.items():
         of_group = [r for r in runs if r.kind in kinds]
         if of_group:
@@ -174,9 +174,3 @@ def _tolerances(text: str) -> list[float]:
     if not found or not all(0 < tau < 1 for tau in found):
         raise ValueError(f"--tolerances: expected numbers between 0 and 1, separated by commas, got {text!r}")
     return found
-
-
-def _print_failures(runs: Sequence[Run]) -> None:
-    for failed in runs:
-        if failed.error:
-            print(f"failed: {failed}: {failed.error.splitlines()[0]}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from dale_bench import tables
-from dale_bench.rows import Row
 
 
 def split_names(text: str) -> list[str]:
@@ -46,11 +46,20 @@ def add_run_options(kind: argparse.ArgumentParser, functions: str, rows: Path) -
     kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
 
 
-def print_failures(rows: Sequence[Row]) -> None:
+class AnyRun(Protocol):
+    """A completed run; ``str(run)`` names it."""
+
+    @property
+    def error(self) -> str | None:
+        """The exception of the method, if any."""
+        ...
+
+
+def print_failures(runs: Sequence[AnyRun]) -> None:
     """Print a line for each run with an error."""
-    for row in rows:
-        if row.error:
-            print(f"failed: {row.method} on {row.function}, seed {row.seed}: {row.error.splitlines()[0]}")
+    for run in runs:
+        if run.error:
+            print(f"failed: {run}: {run.error.splitlines()[0]}")
 
 
 def show(args: argparse.Namespace, title: str, table: tables.Table, remarks: Sequence[str] = ()) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dale_bench import jsonl
-from dale_bench.commands.output import show, split_names
+from dale_bench.commands.output import print_failures, show, split_names
 
 ROWS = Path("bench-output/real.jsonl")
 KINDS = "exact,noisy"
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     names, methods = split_names(args.only), split_names(args.methods)
     jobs = jobs_for(_kinds(args), names, methods, range(args.seeds), args.budget)
     runs = run_missing(jobs, args.rows, args.jobs)
-    _print_failures(runs)
+    print_failures(runs)
     print(f"{len(runs)} of {len(jobs)} runs are in {args.rows}")
     print(f"to see the tables: dale bench real table {args.rows}")
     return 0
@@ -68,7 +67,7 @@ def table(args: argparse.Namespace) -> int:
         and row.problem in (names or [row.problem])
         and row.method in (methods or [row.method])
     ]
-    _print_failures(chosen)
+    print_failures(chosen)
     if not any(row.error is None for row in chosen):
         raise ValueError("expected at least one run without an error, got none")
     for part in tables(chosen):
@@ -127,9 +126,3 @@ def _kinds(args: argparse.Namespace) -> list[str]:
     if not chosen or any(kind not in known for kind in chosen):
         raise ValueError(f"--kind: expected {' or '.join(known)}, separated by commas, got {args.kind!r}")
     return chosen
-
-
-def _print_failures(runs: Sequence[Any]) -> None:
-    for row in runs:
-        if row.error:
-            print(f"failed: {row.method} on {row.problem}, seed {row.seed}: {row.error.splitlines()[0]}")

@@ -41,7 +41,7 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """Identifies the run, as the key of its row does."""
+        """Identifies the run."""
         return self.problem, self.method, self.seed, self.budget
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Job):
     """A completed run.
 
     Attributes:
@@ -71,11 +71,7 @@ class Run:
         error: The exception of the method, if any.
     """
 
-    problem: str
     kind: str
-    method: str
-    seed: int
-    budget: int
     at: Sequence[int]
     values: Sequence[float | None]
     errors: Sequence[float] = field(default_factory=list)
@@ -87,11 +83,6 @@ class Run:
     truth_seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """Identifies the run."""
-        return self.problem, self.method, self.seed, self.budget
 
 
 def checkpoints(budget: int) -> list[int]:
