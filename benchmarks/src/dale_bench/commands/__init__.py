@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from dale_bench.commands.cutest import add_parser as add_cutest_parser
 from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.mine import add_parser as add_mine_parser
+from dale_bench.commands.options import add_format, add_jobs, add_run_options, check_positive
 from dale_bench.commands.output import print_failures, show, split_names
 from dale_bench.commands.page import add_parser as add_page_parser
 from dale_bench.commands.problems import add_parser as add_problems_parser
@@ -183,7 +183,7 @@ def _add_compare_parser(kinds: Any) -> None:
     kind.add_argument("--methods", default="all", help="names, separated by commas")
     kind.add_argument("--functions", default="all", help=f"{NAMES_OR_GROUPS} (default: all with runs)")
     kind.add_argument("--method", default="default", help="the method that is compared with all others")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.add_argument("--out", type=Path, help="directory for figures")
     kind.set_defaults(run=compare)
 
@@ -202,9 +202,7 @@ def _add_paper_parser(kinds: Any) -> None:
     kind.add_argument("--related", action="store_true", help="compare the methods that the paper discusses instead")
     kind.add_argument("--out", type=Path, default=Path("bench-output/paper"), help="directory for figures and page")
     kind.add_argument("--rows", type=Path, help="file of the runs (default: in the same directory)")
-    kind.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
-    )
+    add_jobs(kind)
     kind.add_argument("--only-draw", action="store_true", help="draw the existing runs, make no new ones")
     kind.set_defaults(run=paper)
 
@@ -212,22 +210,15 @@ def _add_paper_parser(kinds: Any) -> None:
 def _add_runs(kind: argparse.ArgumentParser, *, functions: str, default: str) -> None:
     """Describe the arguments that select runs; `default` names the default functions in the help."""
     kind.add_argument("--functions", default=functions, help=f"{NAMES_OR_GROUPS}, all (default: {default})")
-    kind.add_argument(
-        "--seeds", type=int, default=16, help="number of runs of each, with seeds 0, 1, ... (default: 16)"
-    )
     kind.add_argument("--budget", type=int, help="evaluations of each run (default: depends on the function)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help=f"file of the runs (default: {ROWS})")
-    kind.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
-    )
+    add_run_options(kind, 16, ROWS)
 
 
 def _rows(args: argparse.Namespace, functions: Sequence[str], methods: Sequence[str]) -> list[Row]:
     """Make the missing runs, report failures, and return the rows of all."""
     from dale_bench.runner import jobs_for, run_all
 
-    if args.seeds < 1:
-        raise ValueError(f"--seeds: expected at least 1, got {args.seeds}")
+    check_positive(args, "seeds", "jobs")
     jobs = jobs_for(functions, methods, range(args.seeds), args.budget)
     rows = run_all(jobs, args.rows, processes=args.jobs)
     print_failures(rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dale_bench.ablation import VARIANTS
 from dale_bench.calibration import errors_of_runs, histogram
+from dale_bench.commands.options import add_jobs, add_seeds
 from dale_bench.commands.output import split_names
 
 FUNCTIONS = "rosen2,branin,hart3,hart6,exp5,ackley5,levy4,stybtang3,rosen4,griewank4"  # of many kinds
@@ -22,9 +23,9 @@ def add_parser(kinds: Any) -> None:
     kind.add_argument(
         "--functions", default=FUNCTIONS, help="names, separated by commas (default: ten functions of many kinds)"
     )
-    kind.add_argument("--seeds", type=int, default=8, help="number of runs on each (default: %(default)s)")
+    add_seeds(kind, 8)
     kind.add_argument("--variant", choices=sorted(VARIANTS), help="a variant of `dale bench ablation` instead")
-    kind.add_argument("--jobs", type=int, help="number of processes (default: one per core)")
+    add_jobs(kind)
     kind.set_defaults(run=show_histogram)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,14 @@ from dale_bench.coco.report import comparison_table, fraction_tables
 from dale_bench.coco.scores import Results, Runs, results_of
 from dale_bench.coco.selection import Selection, read_selected
 from dale_bench.coco.suites import SUITES, check_installed
+from dale_bench.commands.options import (
+    add_format,
+    add_jobs,
+    add_listed_methods,
+    add_rows,
+    add_seeds,
+    check_positive,
+)
 from dale_bench.commands.output import print_failures, show, split_integers, split_names, split_ranges
 
 ROWS = Path("bench-output/coco.jsonl")
@@ -42,9 +49,7 @@ def add_parser(kinds: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the missing runs."""
     check_installed()
-    for option in ("seeds", "budget", "processes"):
-        if getattr(args, option) < 1:
-            raise ValueError(f"--{option}: expected at least 1, got {getattr(args, option)}")
+    check_positive(args, "seeds", "budget", "jobs")
     chosen, suite, methods = _selection(args), SUITES[args.suite], split_names(args.methods)
     if not methods:
         raise ValueError(f"--methods: expected names, separated by commas, got {args.methods!r}")
@@ -57,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         range(args.seeds),
         args.budget,
     )
-    runs = run_missing(jobs, args.rows, args.processes, args.logger)
+    runs = run_missing(jobs, args.rows, args.jobs, args.logger)
     print_failures(runs)
     print(f"{len(runs)} of {len(jobs)} runs are in {args.rows}")
     print(f"to see the scores: dale bench coco table {args.rows}")
@@ -138,26 +143,13 @@ def _add_run_parser(commands: Any) -> None:
     kind.add_argument("--dimensions", help=f"{NUMBERS} (default: {usual})")
     kind.add_argument("--functions", help=f"{NUMBERS} (default: all)")
     kind.add_argument("--instances", default=DEFAULT_INSTANCES, help=f"{NUMBERS} (default: %(default)s)")
-    kind.add_argument(
-        "--methods",
-        default=DEFAULT_METHODS,
-        help="names, separated by commas; `dale bench coco list` has them (default: %(default)s, which is dale)",
-    )
-    kind.add_argument(
-        "--seeds", type=int, default=1, help="number of runs on each problem, with seeds 0, 1, ... (default: 1)"
-    )
+    add_listed_methods(kind, "coco", DEFAULT_METHODS)
     kind.add_argument(
         "--budget", type=int, default=DEFAULT_BUDGET, help="evaluations of each run (default: %(default)s)"
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help=f"file of the runs (default: {ROWS})")
-    kind.add_argument(
-        "--jobs",
-        "--processes",
-        dest="processes",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="number of processes (default: one per core)",
-    )
+    add_seeds(kind, 1)
+    add_rows(kind, ROWS)
+    add_jobs(kind, "--processes")
     kind.add_argument("--logger", type=Path, metavar="DIRECTORY", help="where COCO's logger writes data for cocopp")
     kind.set_defaults(run=run)
 
@@ -220,7 +212,7 @@ def _add_output(kind: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with noise: score the recommended points (default: the best points evaluated)",
     )
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
 
 
 def _selection(args: argparse.Namespace, methods: Sequence[str] = ()) -> Selection:

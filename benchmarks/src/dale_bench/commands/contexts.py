@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import add_run_options, show, split_names
+from dale_bench.commands.options import add_format, add_run_options
+from dale_bench.commands.output import show, split_names
 
 ROWS = Path("bench-output/contexts.jsonl")
 FUNCTIONS = "branin:rotated,goldstein:rotated,hart3:rotated,rosen4:rotated,hart6:rotated"
@@ -19,7 +20,9 @@ def add_parser(kinds: Any) -> None:
         help="compare held parameters with independent runs",
         description="Compare one optimizer with a held parameter with independent runs for each of its values.",
     )
-    add_run_options(kind, FUNCTIONS, ROWS)
+    kind.add_argument("--functions", default=FUNCTIONS, help="names, separated by commas (default: %(default)s)")
+    add_run_options(kind, 16, ROWS)
+    add_format(kind)
     kind.set_defaults(run=show_contexts)
 
 

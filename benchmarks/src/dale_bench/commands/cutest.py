@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dale_bench.commands.options import add_format, add_listed_methods, add_run_options, check_positive
 from dale_bench.commands.output import print_failures, show, split_integers, split_names
 from dale_bench.cutest.collection import CONSTRAINED_KIND, KINDS, MAX_DIMENSION, entries, selected
 from dale_bench.cutest.experiment import contenders_of, jobs_for, run_missing
@@ -42,7 +42,7 @@ def add_parser(kinds: Any) -> None:
     table_parser.add_argument(
         "--against", default=DEFAULT_METHODS, metavar="METHOD", help="of the paired differences (default: %(default)s)"
     )
-    table_parser.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(table_parser)
     table_parser.set_defaults(run=table)
     profiles_parser = commands.add_parser("profiles", help="draw data profiles and performance profiles")
     _add_study_options(profiles_parser)
@@ -54,15 +54,13 @@ def add_parser(kinds: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the missing runs."""
     check_installed()
-    for option in ("seeds", "budget", "processes", "max_dimension"):
-        if getattr(args, option) < 1:
-            raise ValueError(f"--{option.replace('_', '-')}: expected at least 1, got {getattr(args, option)}")
+    check_positive(args, "seeds", "budget", "jobs", "max-dimension")
     methods = split_names(args.methods)
     if not methods:
         raise ValueError(f"--methods: expected names, separated by commas, got {args.methods!r}")
     chosen = selected(split_names(args.kind), split_names(args.problems), args.max_dimension)
     jobs = jobs_for(chosen, methods, range(args.seeds), args.budget)
-    runs = run_missing(jobs, args.rows, args.processes)
+    runs = run_missing(jobs, args.rows, args.jobs)
     print_failures(runs)
     print(f"{len(runs)} of {len(jobs)} runs are in {args.rows}")
     print(f"to see the scores: dale bench cutest table {args.rows}")
@@ -112,14 +110,7 @@ def _add_run_parser(commands: Any) -> None:
     kind.add_argument("--kind", default=DEFAULT_KINDS, help=f"some of {','.join(KINDS)} (default: %(default)s)")
     kind.add_argument("--problems", default="", help="names, separated by commas (default: all of these kinds)")
     kind.add_argument("--max-dimension", type=int, default=MAX_DIMENSION, help="(default: %(default)s)")
-    kind.add_argument(
-        "--methods",
-        default=DEFAULT_METHODS,
-        help="names, separated by commas; `dale bench cutest list` has them (default: %(default)s, which is dale)",
-    )
-    kind.add_argument(
-        "--seeds", type=int, default=1, help="number of runs on each problem, with seeds 0, 1, ... (default: 1)"
-    )
+    add_listed_methods(kind, "cutest", DEFAULT_METHODS)
     kind.add_argument(
         "--budget",
         type=int,
@@ -127,14 +118,7 @@ def _add_run_parser(commands: Any) -> None:
         metavar="K",
         help="evaluations of each run, in multiples of d + 1 (default: %(default)s)",
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the runs (default: %(default)s)")
-    kind.add_argument(
-        "--jobs",
-        dest="processes",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="number of processes (default: one per core)",
-    )
+    add_run_options(kind, 1, ROWS)
     kind.set_defaults(run=run)
 
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dale_bench.commands.output import add_run_options, show, split_names
+from dale_bench.commands.options import add_format, add_run_options
+from dale_bench.commands.output import show, split_names
 
 ROWS = Path("bench-output/forecasts.jsonl")
 MOVED = (
@@ -23,7 +24,9 @@ def add_parser(kinds: Any) -> None:
         help="compare forecasts of the next evaluations with what came",
         description="Compare the expected gains of the next 10 and 50 evaluations with what came.",
     )
-    add_run_options(kind, FUNCTIONS, ROWS)
+    kind.add_argument("--functions", default=FUNCTIONS, help="names, separated by commas (default: %(default)s)")
+    add_run_options(kind, 16, ROWS)
+    add_format(kind)
     kind.set_defaults(run=show_forecasts)
 
 

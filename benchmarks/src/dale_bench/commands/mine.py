@@ -10,6 +10,7 @@ from typing import Any
 
 from dale.space.constraints import as_constraints
 from dale.space.space import Space
+from dale_bench.commands.options import add_format, check_positive
 from dale_bench.commands.output import show, split_names
 from dale_bench.mine.contenders import own_contender, why_not
 from dale_bench.mine.objective import fingerprint
@@ -42,15 +43,13 @@ def add_parser(kinds: Any) -> None:
     kind.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (%(default)s)")
     kind.add_argument("--out", type=Path, default=DIRECTORY, help="directory for the figure (%(default)s)")
     kind.add_argument("--rows", type=Path, metavar="FILE", help="file of the runs (rows.jsonl in that directory)")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.set_defaults(run=mine)
 
 
 def mine(args: argparse.Namespace) -> int:
     """Make the missing runs, print the table and write the figure."""
-    for option in ("budget", "seeds", "jobs"):
-        if getattr(args, option) < 1:
-            raise ValueError(f"--{option}: expected at least 1, got {getattr(args, option)}")
+    check_positive(args, "budget", "seeds", "jobs")
     space = Space.from_toml(args.space)
     mark = fingerprint(args.function, args.space)
     methods = _supported(split_names(args.methods), space)

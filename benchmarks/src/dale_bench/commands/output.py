@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 from dale_bench import tables
@@ -35,15 +34,6 @@ def split_ranges(text: str, option: str) -> list[int]:
     if not numbers:
         raise ValueError(f"{option}: expected positive integers or ranges, such as 1-3,7, got {text!r}")
     return list(dict.fromkeys(numbers))
-
-
-def add_run_options(kind: argparse.ArgumentParser, functions: str, rows: Path) -> None:
-    """Add the options of a command that makes runs on functions and prints tables of them."""
-    kind.add_argument("--functions", default=functions, help="names, separated by commas (default: %(default)s)")
-    kind.add_argument("--seeds", type=int, default=16, help="number of runs on each (default: %(default)s)")
-    kind.add_argument("--jobs", type=int, help="number of processes (default: one per core)")
-    kind.add_argument("--rows", type=Path, default=rows, help="file of the runs (default: %(default)s)")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
 
 
 class AnyRun(Protocol):

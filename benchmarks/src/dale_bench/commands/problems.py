@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from dale_bench import problems as bench
+from dale_bench.commands.options import add_format, add_jobs, add_seeds, check_positive
 from dale_bench.commands.output import print_failures, show, split_names
 
 DIRECTORY = Path("bench-output")
@@ -25,15 +25,11 @@ def add_parser(kinds: Any) -> None:
     )
     kind.add_argument("--only", default="", help="problems, separated by commas (default: all of the benchmark)")
     kind.add_argument("--methods", default="", help="contenders, separated by commas (default: all of the benchmark)")
-    kind.add_argument(
-        "--seeds", type=int, default=16, help="number of runs of each, with seeds 0, 1, ... (default: 16)"
-    )
+    add_seeds(kind, 16)
     kind.add_argument("--rows", type=Path, help=f"file of the runs (default: {DIRECTORY}/KIND.jsonl)")
-    kind.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
-    )
+    add_jobs(kind)
     kind.add_argument("--only-show", action="store_true", help="print tables of the existing runs, make no new ones")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.set_defaults(run=problems)
 
 
@@ -43,8 +39,7 @@ def problems(args: argparse.Namespace) -> int:
         for kind in bench.KINDS.values():
             show_kind(kind)
         return 0
-    if args.seeds < 1:
-        raise ValueError(f"--seeds: expected at least 1, got {args.seeds}")
+    check_positive(args, "seeds", "jobs")
     kind = bench.KINDS[args.kind]
     path = args.rows or DIRECTORY / f"{kind.name}.jsonl"
     jobs = kind.jobs(split_names(args.only), split_names(args.methods), range(args.seeds))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from dale_bench import jsonl
+from dale_bench.commands.options import add_format, add_run_options, check_positive
 from dale_bench.commands.output import print_failures, show, split_names
 
 ROWS = Path("bench-output/real.jsonl")
@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Make the missing runs."""
     from dale_bench.real.runs import jobs_for, run_missing
 
-    if args.seeds < 1:
-        raise ValueError(f"--seeds: expected at least 1, got {args.seeds}")
+    check_positive(args, "seeds", "jobs")
     if args.budget is not None and args.budget < 2:
         raise ValueError(f"--budget: expected at least 2, got {args.budget}")
     names, methods = split_names(args.only), split_names(args.methods)
@@ -98,12 +97,8 @@ def show_list(args: argparse.Namespace) -> int:
 def _add_run_parser(commands: Any) -> None:
     kind = commands.add_parser("run", help="make the runs that are missing; re-run the same command to resume")
     _add_selection(kind)
-    kind.add_argument("--seeds", type=int, default=8, help="number of runs of each, with seeds 0, 1, ... (default: 8)")
     kind.add_argument("--budget", type=int, help="evaluations of each run (default: depends on the problem)")
-    kind.add_argument("--rows", type=Path, default=ROWS, help=f"file of the runs (default: {ROWS})")
-    kind.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
-    )
+    add_run_options(kind, 8, ROWS)
     kind.set_defaults(run=run)
 
 
@@ -111,7 +106,7 @@ def _add_table_parser(commands: Any) -> None:
     kind = commands.add_parser("table", help="print tables of runs: values, ranks, comparisons with dale, costs")
     kind.add_argument("rows", type=Path, nargs="*", default=[ROWS], help=f"files of runs (default: {ROWS})")
     _add_selection(kind)
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.set_defaults(run=table)
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from dale_bench.commands.options import add_format, add_rows
 from dale_bench.commands.output import show, split_integers
 
 ROWS = Path("bench-output/scale.jsonl")
@@ -36,9 +37,9 @@ def add_parser(kinds: Any) -> None:
         default=200,
         help="maximum number of evaluations of the run with one worker (default: 200)",
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the outcomes (default: %(default)s)")
+    add_rows(kind, ROWS, "outcomes")
     kind.add_argument("--rerun", action="store_true", help="repeat the runs that are in the file")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.add_argument("--out", type=Path, help="directory for the plot")
     kind.set_defaults(run=scale)
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from dale_bench.commands.options import add_format, add_rows, check_positive
 from dale_bench.commands.output import show, split_integers, split_names
 
 ROWS = Path("bench-output/speed.jsonl")
@@ -33,13 +34,13 @@ def add_parser(kinds: Any) -> None:
         default=200,
         help="maximum number of observations for peers, which are slow (default: %(default)s)",
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the measurements (default: %(default)s)")
+    add_rows(kind, ROWS, "measurements")
     kind.add_argument(
         "--rerun",
         default="floor,default,global",
         help="contenders that are measured again though they are in the file (default: %(default)s)",
     )
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.add_argument("--out", type=Path, help="directory for the plot")
     kind.set_defaults(run=speed)
 
@@ -49,8 +50,7 @@ def speed(args: argparse.Namespace) -> int:
     from dale_bench.speed import plan, report
     from dale_bench.speed.measure import time_imports
 
-    if args.repeats < 1:
-        raise ValueError(f"--repeats: expected at least 1, got {args.repeats}")
+    check_positive(args, "repeats")
     rerun = split_names(args.rerun)
     unknown = [name for name in rerun if name not in (*plan.OURS, *plan.PEERS)]
     if unknown:

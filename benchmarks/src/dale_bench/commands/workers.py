@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from dale_bench.commands.options import add_format, add_rows
 from dale_bench.commands.output import show, split_integers, split_names
 
 ROWS = Path("bench-output/workers.jsonl")
@@ -36,9 +37,9 @@ def add_parser(kinds: Any) -> None:
     kind.add_argument(
         "--sigma", type=float, default=0.5, help="standard deviation of the logarithm of the seconds (default: 0.5)"
     )
-    kind.add_argument("--rows", type=Path, default=ROWS, help="file of the outcomes (default: %(default)s)")
+    add_rows(kind, ROWS, "outcomes")
     kind.add_argument("--rerun", action="store_true", help="repeat the runs that are in the file")
-    kind.add_argument("--format", choices=["text", "markdown", "csv"], default="text")
+    add_format(kind)
     kind.set_defaults(run=workers)
 
 
