@@ -16,7 +16,7 @@ from dale_bench.commands.forecasts import add_parser as add_forecasts_parser
 from dale_bench.commands.golden import add_parser as add_golden_parser
 from dale_bench.commands.mine import add_parser as add_mine_parser
 from dale_bench.commands.options import add_format, add_jobs, add_run_options, check_positive
-from dale_bench.commands.output import print_failures, show, split_names
+from dale_bench.commands.output import print_contenders, print_failures, show, split_names
 from dale_bench.commands.page import add_parser as add_page_parser
 from dale_bench.commands.problems import add_parser as add_problems_parser
 from dale_bench.commands.real import add_parser as add_real_parser
@@ -72,9 +72,7 @@ def show_list(_: argparse.Namespace) -> int:
     for group, members in GROUPS.items():
         print(f"  {group:18s} {', '.join(members)}")
     print("methods and peers")
-    for contender in CONTENDERS.values():
-        missing = f"  (not installed: {', '.join(contender.missing)})" if contender.missing else ""
-        print(f"  {contender.name:18s} {contender.label}{missing}")
+    print_contenders(CONTENDERS.values())
     return 0
 
 

@@ -20,7 +20,7 @@ from dale_bench.commands.options import (
     add_seeds,
     check_positive,
 )
-from dale_bench.commands.output import print_failures, show, split_integers, split_names, split_ranges
+from dale_bench.commands.output import print_contenders, print_failures, show, split_integers, split_names, split_ranges
 
 ROWS = Path("bench-output/coco.jsonl")
 FIGURES = Path("bench-output/coco")
@@ -130,9 +130,7 @@ def show_list(_: argparse.Namespace) -> int:
         print(f"{suite.name}: {len(suite.functions)} functions, dimensions {', '.join(map(str, suite.dimensions))}")
         for group, functions in suite.groups.items():
             print(f"  {f'f{functions[0]}-f{functions[-1]}':18s} {group}")
-        for contender in suite.contenders:
-            missing = f"  (not installed: {', '.join(contender.missing)})" if contender.missing else ""
-            print(f"  {contender.name:18s} {contender.label}{missing}")
+        print_contenders(suite.contenders)
     return 0
 
 

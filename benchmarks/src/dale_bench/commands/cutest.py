@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dale_bench.commands.options import add_format, add_listed_methods, add_run_options, check_positive
-from dale_bench.commands.output import print_failures, show, split_integers, split_names
+from dale_bench.commands.output import print_contenders, print_failures, show, split_integers, split_names
 from dale_bench.cutest.collection import CONSTRAINED_KIND, KINDS, MAX_DIMENSION, entries, selected
 from dale_bench.cutest.experiment import contenders_of, jobs_for, run_missing
 from dale_bench.cutest.objectives import check_installed
@@ -99,9 +99,7 @@ def show_list(_: argparse.Namespace) -> int:
             print(f"  d = {d:<2d} {', '.join(entry.name for entry in chosen if entry.dimension == d)}")
     for title, kind in (("methods", KINDS[0]), ("methods with constraints", CONSTRAINED_KIND)):
         print(title)
-        for contender in contenders_of(kind):
-            missing = f"  (not installed: {', '.join(contender.missing)})" if contender.missing else ""
-            print(f"  {contender.name:18s} {contender.label}{missing}")
+        print_contenders(contenders_of(kind))
     return 0
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from dale_bench import tables
+from dale_bench.contender import Contender
 
 
 def split_names(text: str) -> list[str]:
@@ -50,6 +51,17 @@ def print_failures(runs: Sequence[AnyRun]) -> None:
     for run in runs:
         if run.error:
             print(f"failed: {run}: {run.error.splitlines()[0]}")
+
+
+def print_contenders(contenders: Iterable[Contender]) -> None:
+    """Print a line for each contender."""
+    for one in contenders:
+        print(f"  {one.name:18s} {one.label}{not_installed(one.missing)}")
+
+
+def not_installed(missing: Sequence[str]) -> str:
+    """What a list says of missing modules; empty if there are none."""
+    return f"  (not installed: {', '.join(missing)})" if missing else ""
 
 
 def show(args: argparse.Namespace, title: str, table: tables.Table, remarks: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dale_bench import problems as bench
 from dale_bench.commands.options import add_format, add_jobs, add_seeds, check_positive
-from dale_bench.commands.output import print_failures, show, split_names
+from dale_bench.commands.output import print_contenders, print_failures, show, split_names
 
 DIRECTORY = Path("bench-output")
 
@@ -62,6 +62,4 @@ def show_kind(kind: bench.Kind) -> None:
     for name in kind.problems:
         problem = kind.problem(name, 0)
         print(f"  {name:18s} {len(problem.space.names)} parameters, budget {problem.budget:<4d} {problem.description}")
-    for contender in kind.contenders:
-        missing = f"  (not installed: {', '.join(contender.missing)})" if contender.missing else ""
-        print(f"  {contender.name:18s} {contender.label}{missing}")
+    print_contenders(kind.contenders)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dale_bench import jsonl
 from dale_bench.commands.options import add_format, add_run_options, check_positive
-from dale_bench.commands.output import print_failures, show, split_names
+from dale_bench.commands.output import not_installed, print_failures, show, split_names
 
 ROWS = Path("bench-output/real.jsonl")
 KINDS = "exact,noisy"
@@ -82,15 +82,13 @@ def show_list(args: argparse.Namespace) -> int:
     for kind in _kinds(args):
         print(kind)
         for real in (p for p in PROBLEMS.values() if p.kind == kind):
-            missing = f"  (not installed: {', '.join(real.missing)})" if real.missing else ""
             size = f"{len(real.space.names)} parameters, budget {real.budget}"
-            print(f"  {real.name:16s} {size:26s} {real.description}{missing}")
+            print(f"  {real.name:16s} {size:26s} {real.description}{not_installed(real.missing)}")
     print("contenders")
     for entry in ENTRIES.values():
         c = entry.contender
-        missing = f"  (not installed: {', '.join(c.missing)})" if c.missing else ""
         count = sum(not entry.obstacle(real) for real in PROBLEMS.values())
-        print(f"  {c.name:16s} {c.label}, on {count} of {len(PROBLEMS)} problems{missing}")
+        print(f"  {c.name:16s} {c.label}, on {count} of {len(PROBLEMS)} problems{not_installed(c.missing)}")
     return 0
 
 
