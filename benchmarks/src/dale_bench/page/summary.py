@@ -8,7 +8,7 @@ is at least as good on more than half of them (practical problems). Otherwise th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -155,42 +155,44 @@ def study_line(study: Study, name: str, tau: float) -> Iterator[Line]:
 
 
 def real_line(scores: Scores, kind: str) -> Iterator[Line]:
-    """Real problems: the mean rank at the end of the methods that ran on all of them."""
+    """Real problems: the methods that ran on all of them."""
     methods = scores.complete_methods()
     ranks = scores.ranks(methods) if DALE in methods and len(methods) > 1 else None
     if ranks is None:
         return
     mean, error = (dict(zip(methods, values[1].tolist(), strict=True)) for values in (ranks.mean, ranks.error))
-    peers = [m for m in methods if m not in (DALE, *NOT_PEERS)]
-    if not peers:
-        return
-    best = min(peers, key=mean.__getitem__)
-    yield Line(
-        f"{len(scores.problems)} real problems, {kind}",
-        ", ".join(map(real_label, peers)),
-        "mean rank at the end, 1 is best",
-        f"{mean[DALE]:.2f}",
-        f"{mean[best]:.2f} ({real_label(best)})",
-        _ahead(mean[best] - mean[DALE], math.hypot(error[best], error[DALE]), real_label(best)),
-    )
+
+    def ahead(best: str) -> str:
+        return _ahead(mean[best] - mean[DALE], math.hypot(error[best], error[DALE]), real_label(best))
+
+    yield from _rank_line(f"{len(scores.problems)} real problems, {kind}", mean, real_label, ahead)
 
 
 def classical_line(comparison: Comparison, name: str) -> Iterator[Line]:
-    """Classical functions: the mean rank at the end."""
-    peers = [m for m in comparison.methods if m not in (DALE, *NOT_PEERS)]
-    ranks = comparison.average_ranks(1.0)
-    if not peers or not ranks:
+    """Classical functions."""
+
+    def ahead(best: str) -> str:
+        difference, p, _ = comparison.paired_test(DALE, best, 1.0)
+        return LEVEL if p >= SIGNIFICANT else "dale" if difference < 0 else label(best)
+
+    yield from _rank_line(name, comparison.average_ranks(1.0), label, ahead)
+
+
+def _rank_line(
+    name: str, ranks: Mapping[str, float], label_of: Callable[[str], str], ahead: Callable[[str], str]
+) -> Iterator[Line]:
+    """The mean rank at the end, with a winner among dale and the best peer; none without ranks of a peer."""
+    peers = [m for m in ranks if m not in (DALE, *NOT_PEERS)]
+    if not peers:
         return
     best = min(peers, key=ranks.__getitem__)
-    difference, p, _ = comparison.paired_test(DALE, best, 1.0)
-    winner = LEVEL if p >= SIGNIFICANT else "dale" if difference < 0 else label(best)
     yield Line(
         name,
-        ", ".join(map(label, peers)),
+        ", ".join(map(label_of, peers)),
         "mean rank at the end, 1 is best",
         f"{ranks[DALE]:.2f}",
-        f"{ranks[best]:.2f} ({label(best)})",
-        winner,
+        f"{ranks[best]:.2f} ({label_of(best)})",
+        ahead(best),
     )
 
 
