@@ -55,12 +55,14 @@ class NoisyFit(NamedTuple):
         length_scale: l.
         prior: c and s2.
         noise: Variances of the noise divided by s2, (n,).
+        eta: The factor of R in them.
         loss: Negative log of evidence and prior, up to a constant.
     """
 
     length_scale: float
     prior: Prior
     noise: Vector
+    eta: float
     loss: float
 
 
@@ -104,7 +106,7 @@ def fit_noise(
             k = int(np.argmin(all_losses))
             prior = (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
             total = float(all_losses[k]) + own + prior
-            found[i] = NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape, total)
+            found[i] = NoisyFit(l, Prior(float(c[k]), float(s2[k])), eta[k] * shape, float(eta[k]), total)
         return found[i].loss
 
     if length_scale is not None:
@@ -182,7 +184,7 @@ class NoisyGP:
             v = transform(v)
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
         fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample], kernel)
-        all_noise = np.full(n, fitted.noise[0]) if variances is None else variances / fitted.prior.variance
+        all_noise = np.full(n, fitted.eta) if variances is None else variances / fitted.prior.variance
         model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform)
         return model if variances is not None or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
 
@@ -196,8 +198,7 @@ class NoisyGP:
         def refit(model: NoisyGP, factors: Vector, *, anywhere: bool = False) -> NoisyGP:
             l = None if anywhere else model.fitted.length_scale
             fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], l)
-            noise = fitted.noise[0] / factors[sample[0]] ** 2 * factors**2
-            return replace(model, fitted=fitted._replace(noise=noise))
+            return replace(model, fitted=fitted._replace(noise=fitted.eta * factors**2))
 
         robust, factors = outlier_factors(self, errors, refit, len(self.v))
         if robust.fitted.loss + price(factors[sample]) >= self.fitted.loss:
