@@ -194,27 +194,29 @@ class TaylorModel:
 
         Infinite if there is none, or if rounding errors hide the errors of all of them.
         """
-        features, r = self.terms(self.Z), np.linalg.norm(self.Z, axis=1)
+        r = np.linalg.norm(self.Z, axis=1)
         noise = self.remainder(r) + NUGGET * self.scale * r
-        std = self.scale * np.linalg.norm(features @ self.covariance_factor, axis=1)
-        freedom = 1 - (std / noise) ** 2
+        residual, freedom = self._residuals(noise)
         use = (r <= within) & (freedom > MIN_FREEDOM)
         if not use.any():
             return LeaveOneOut(math.inf, math.inf)
-        noise, freedom, residual = noise[use], freedom[use], (self.differences - features @ self.weights)[use]
+        noise, freedom, residual = noise[use], freedom[use], residual[use]
         standardised = residual / (noise * np.sqrt(freedom))
         return LeaveOneOut(*(float(np.sqrt(np.mean(e**2))) for e in (residual / freedom, standardised)))
 
     def leave_one_out_errors(self) -> Vector:
-        """With noise: standardised errors of predictions, each of one observation from all others, nearest first, (n,).
+        """With noise: standardised errors of predictions of each observation from all others, nearest first, (n,)."""
+        noise = np.hypot(self.remainder(np.linalg.norm(self.Z, axis=1)), self.scale * self.noise_std)
+        residual, freedom = self._residuals(noise)
+        return residual / (noise * np.sqrt(np.maximum(freedom, MIN_LEVERAGE_LEFT)))
+
+    def _residuals(self, noise: Vector) -> tuple[Vector, Vector]:
+        """Residuals of the observations, and 1 minus their leverages, for remainder and noise of these std, (n,).
 
         With B = A^-1 the posterior covariance of constant and weights, the leverage of a row a is a' B a / noise^2.
         """
-        features, r = self.terms(self.Z), np.linalg.norm(self.Z, axis=1)
-        noise = np.hypot(self.remainder(r), self.scale * self.noise_std)
-        leverage = (self.scale * np.linalg.norm(self._with_constant(features), axis=1) / noise) ** 2
-        residual = self.differences - features @ self.weights
-        return residual / (noise * np.sqrt(np.maximum(1 - leverage, MIN_LEVERAGE_LEFT)))
+        mean, std = self.predict_values(self.Z)
+        return self.differences - mean, 1 - (std / noise) ** 2
 
     @property
     def noise_std(self) -> Vector:
@@ -232,12 +234,10 @@ class TaylorModel:
     def predict_values(self, Z: Matrix) -> Prediction:
         """With noise: mean and std of y(x) - y(c) at points, where y(c) is its mean; the std is that of y(x) itself."""
         features = self.terms(Z)
-        return Prediction(features @ self.weights, self.scale * np.linalg.norm(self._with_constant(features), axis=1))
-
-    def _with_constant(self, features: Matrix) -> Matrix:
-        """Rows V with V V' the posterior covariance of the values themselves at points, divided by s^2."""
-        F0 = np.zeros(1 + len(self.weights)) if self.constant_factor is None else self.constant_factor
-        return np.column_stack([np.full(len(features), F0[0]), F0[1:] + features @ self.covariance_factor])
+        V = features @ self.covariance_factor  # V V' is the posterior covariance of the values divided by s^2
+        if self.constant_factor is not None:
+            V = np.column_stack([np.full(len(V), self.constant_factor[0]), self.constant_factor[1:] + V])
+        return Prediction(features @ self.weights, self.scale * np.linalg.norm(V, axis=1))
 
     @property
     def value_std(self) -> float:
