@@ -1,17 +1,28 @@
 """The selection between local and global candidates, and what they share."""
 
 import dataclasses
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dale
-from dale.history.reason import Source
+from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
+from dale.history.trial import TrialState
 from dale.methods.default import local_search as local_search_module
 from dale.methods.default.global_search import GlobalSearch
-from dale.methods.default.settings import TrustRegionSettings
+from dale.methods.default.method import DefaultMethod
+from dale.methods.default.selection import _is_taken, n_fruitless
+from dale.methods.default.settings import SelectionSettings, TrustRegionSettings
 from dale_bench.functions import get
+
+SELECTION = SelectionSettings()
+INITIAL = DefaultMethod().n_initial
+MIN_EVALUATIONS = SELECTION.min_evaluations_per_parameter
+MIN_EI_RATIO = SELECTION.min_ei_ratio_incumbent
+LOCAL_TURNS = SELECTION.local_turns
 
 
 def evaluated(optimizer, fun, n):
@@ -95,3 +106,89 @@ def test_queries_have_no_side_effects(monkeypatch):
     function = get("branin")
     evaluated(dale.Optimizer(function.bounds, seed=0), function.fun, 40)
     assert sum(results) > 0
+
+
+class TestSelection:
+    def is_taken(
+        self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2, values=None, may_fail=False
+    ):
+        """After trials of these sources; each one is better than all before unless its value is given."""
+        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail))
+        history = self.history(sources, -np.arange(len(sources)) if values is None else values)
+        early = n < MIN_EVALUATIONS * 2
+        return _is_taken(candidate, global_log_ei, history, SELECTION, n_parameters=3, early=early)
+
+    def history(self, sources, values):
+        trials = tuple(
+            SimpleNamespace(
+                reason=Reason(s), retry=False, state=TrialState.COMPLETE, value=float(v), loss=float(v), feasible=True
+            )
+            for s, v in zip(sources, values, strict=True)
+        )
+        return SimpleNamespace(trials=trials)
+
+    def test_a_step_with_enough_expected_improvement_is_taken(self):
+        enough, little = math.log(MIN_EI_RATIO) + 0.01, math.log(MIN_EI_RATIO) - 0.01
+        all_local = [Source.LOCAL] * 9
+        assert self.is_taken(enough, all_local)
+        assert not self.is_taken(little, all_local)
+        assert self.is_taken(little - 5, all_local, global_log_ei=-5.0 - 0.02)
+
+    def test_a_step_with_little_expected_improvement_is_taken_in_its_turns(self):
+        history = [Source.GLOBAL] * 3
+        for _ in range(4 * LOCAL_TURNS):
+            history.append(Source.LOCAL if self.is_taken(-99.0, history) else Source.GLOBAL)
+        assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
+
+    def test_a_step_that_may_fail_takes_every_other_turn(self):
+        history = [Source.GLOBAL]
+        for _ in range(6):
+            history.append(Source.LOCAL if self.is_taken(-99.0, history, may_fail=True) else Source.GLOBAL)
+        assert history[1:] == [Source.LOCAL, Source.GLOBAL] * 3
+
+    def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):
+        """Up to the number of parameters, until one improves on the best value; from the first local step on."""
+        sources, values = [Source.GLOBAL] * 3, [3.0, 4.0, 5.0]
+        waits = []
+        for improves in (False, False, False, False, True, False):
+            waits.append(0)
+            while self.is_taken(-99.0, sources, values=values):
+                sources.append(Source.LOCAL)
+                values.append(9.0)
+                waits[-1] += 1
+            sources.append(Source.GLOBAL)
+            values.append(min(values) - 1 if improves else 9.0)
+        first = LOCAL_TURNS - 1
+        assert waits == [first, first + 1, first + 2, first + 3, first + 3, first]
+
+    def test_proposals_that_are_infeasible_or_fail_bring_nothing(self):
+        history = self.history([Source.LOCAL, Source.GLOBAL, Source.GLOBAL, Source.GLOBAL], [3.0, 2.0, 1.0, 0.0])
+        assert n_fruitless(history) == 0
+        history.trials[2].feasible = False
+        history.trials[3].value, history.trials[3].loss, history.trials[3].state = None, math.inf, TrialState.FAILED
+        assert n_fruitless(history) == 2
+        history.trials[3].state = TrialState.PENDING
+        assert n_fruitless(history) == 1
+        history.trials[2].retry = True
+        assert n_fruitless(history) == 0
+
+    def test_while_nothing_is_feasible_no_proposal_counts(self):
+        history = self.history([Source.LOCAL, *[Source.GLOBAL] * 4], [3.0, 2.0, 1.0, 0.0, 0.5])
+        for trial in history.trials[:3]:
+            trial.feasible = False
+        assert n_fruitless(history) == 1
+
+    def test_early_only_a_certain_step_is_taken(self):
+        assert not self.is_taken(9.0, [Source.GLOBAL] * 5, n=MIN_EVALUATIONS * 2 - 1)
+        assert self.is_taken(-99.0, [Source.GLOBAL] * 5, n=MIN_EVALUATIONS * 2 - 1, certain=True)
+
+    def test_in_a_run(self):
+        """The initial design, then global proposals until there are enough evaluations, then both sides."""
+        function = get("hart3")
+        trials = evaluated(dale.Optimizer(function.bounds, seed=0), function.fun, 20).history
+        sources = [t.reason.source for t in trials]
+        assert sources[: MIN_EVALUATIONS * 3] == [Source.INITIAL_DESIGN] * INITIAL + [Source.GLOBAL] * (
+            MIN_EVALUATIONS * 3 - INITIAL
+        )
+        assert Source.LOCAL in sources[MIN_EVALUATIONS * 3 :]
+        assert all((t.reason.step is not None) == (t.reason.source is Source.LOCAL) for t in trials)
