@@ -12,7 +12,7 @@ Where the paper is silent or misprinted, a comment says "ours:" and what is done
 import math
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -108,7 +108,8 @@ def expected_improvement(mean, std, best):
     gain = best - np.asarray(mean, float)
     std = np.broadcast_to(np.asarray(std, float), gain.shape)
     u = np.divide(gain, std, out=np.zeros(gain.shape), where=std > 0)
-    value = np.maximum(std * (u * norm.cdf(u) + norm.pdf(u)), 0.0)  # rounding may fall below 0 at u < -38
+    density = np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
+    value = np.maximum(std * (u * ndtr(u) + density), 0.0)  # rounding may fall below 0 at u < -38
     return np.where(std > 0, value, np.maximum(gain, 0.0))
 
 
@@ -128,7 +129,7 @@ def probability_of_improvement(mean, std, best):
     gain = best - np.asarray(mean, float)
     std = np.broadcast_to(np.asarray(std, float), gain.shape)
     u = np.divide(gain, std, out=np.zeros(gain.shape), where=std > 0)
-    return np.where(std > 0, norm.cdf(u), gain > 0)
+    return np.where(std > 0, ndtr(u), gain > 0)
 
 
 # --- Length-scale cool down (Sec. 2) ---------------------------------------------------------------------------------
@@ -328,4 +329,5 @@ def propose(
         "cooled": l < l_previous,
         "log_alpha": log_alpha,
         "acquisition": math.exp(value),
+        "n_regions": len(regions),
     }

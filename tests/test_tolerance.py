@@ -25,15 +25,18 @@ class TestTolerance:
         within = next(t.id for t in result.history if t.value < 0.1)
         assert result.nfev > within + 6  # convergence needs 3 d global proposals
 
-    def test_a_better_basin_elsewhere_is_mostly_found_first(self):
+    @pytest.mark.parametrize(("n_seeds", "n_found"), [(8, 6), pytest.param(32, 28, marks=pytest.mark.slow)])
+    def test_a_better_basin_elsewhere_is_mostly_found_first(self, n_seeds, n_found):
         """A wide basin 0.6 deep, and one of a fifth of its area that is 1 deep, which no search is certain to hit."""
 
         def two(x):
             wide, narrow = (x - [0.25, 0.3]) @ (x - [0.25, 0.3]), (x - [0.8, 0.8]) @ (x - [0.8, 0.8])
             return float(-0.6 * np.exp(-wide / 0.1) - np.exp(-narrow / 0.02))
 
-        results = [dale.minimize(two, [(0, 1), (0, 1)], budget=100, seed=seed, tolerance=0.003) for seed in range(32)]
-        assert sum(result.fun < -1 for result in results) >= 28  # 61 of 64 seeds do: fewer by chance in 2 of 100 cases
+        box = [(0, 1), (0, 1)]
+        results = [dale.minimize(two, box, budget=100, seed=seed, tolerance=0.003) for seed in range(n_seeds)]
+        # 61 of 64 seeds do: fewer than 6 of 8, or than 28 of 32, by chance in less than 2 of 100 cases
+        assert sum(result.fun < -1 for result in results) >= n_found
 
     @pytest.mark.parametrize("seed", range(4))
     def test_branin_is_explored_in_all_quarters(self, seed):
