@@ -14,8 +14,7 @@ from dale.history.reason import Source
 from dale_bench import jsonl
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
-from dale_bench.fresh_process import in_fresh_process, one_blas_thread
-from dale_bench.runner import BLAS_VARIABLES
+from dale_bench.fresh_process import BLAS_VARIABLES, in_fresh_process, one_blas_thread
 from dale_bench.speed import asks, measure, observations, plan
 from dale_bench.speed.measure import FLOOR, Timing
 from made_up_timings import BOTORCH, DALE, GLOBAL, OPTUNA, imports, timing

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from dale_bench.runner import BLAS_VARIABLES
-
 T = TypeVar("T")
+
+BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def in_fresh_process(function: Callable[..., T], *args: Any) -> T:

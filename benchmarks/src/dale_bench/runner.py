@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 import traceback
@@ -18,10 +17,9 @@ from dale._progress import Progress
 from dale_bench import jsonl
 from dale_bench.contender import Contender, Counted, Objective, Spent
 from dale_bench.contenders import contender
+from dale_bench.fresh_process import one_blas_thread
 from dale_bench.functions import get
 from dale_bench.rows import Row
-
-BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class AnyJob(Protocol):
@@ -173,7 +171,8 @@ def run_jobs(
                 jsonl.append(path, make(job))
                 line.write(done, str(job))
         else:
-            _run_in_processes(todo, path, processes, line, make)
+            with one_blas_thread():  # the processes already share the cores
+                _run_in_processes(todo, path, processes, line, make)
     requested = {job.key for job in jobs}
     return [row for row in jsonl.read(path, row_type) if row.key in requested]
 
@@ -181,8 +180,6 @@ def run_jobs(
 def _run_in_processes(
     todo: Sequence[JobT], path: Path, processes: int, line: Progress, make: Callable[[JobT], RowT]
 ) -> None:
-    before = {name: os.environ.get(name) for name in BLAS_VARIABLES}
-    os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))  # the processes already share the cores
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
         running: dict[Future[RowT], JobT] = {}
@@ -200,8 +197,3 @@ def _run_in_processes(
                 line.write(done, str(job))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
