@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from dale_bench import ablation, readings
 from dale_bench.contender import Contender
+from dale_bench.names import unknown
 from dale_bench.ours import OURS
 from dale_bench.peers import PEERS
 
@@ -16,9 +15,7 @@ def contender(name: str) -> Contender:
     """The contender with this name; variants of the ablation and readings of the paper are included."""
     found = _find(name)
     if found is None:
-        close = get_close_matches(name, CONTENDERS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(f"unknown method or peer {name!r}{hint} Expected one of: {', '.join(CONTENDERS)}")
+        raise unknown(f"method or peer {name!r}", name, CONTENDERS)
     return found
 
 

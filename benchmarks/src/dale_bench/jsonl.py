@@ -28,6 +28,12 @@ def append(path: Path, measurement: DataclassInstance) -> None:
         os.fsync(file.fileno())
 
 
+def check_exists(path: Path, command: str) -> None:
+    """Raise an error with the command that makes the file if it does not exist."""
+    if not path.exists():
+        raise ValueError(f"expected a file of runs, got {path}, which does not exist; run: {command} --rows {path}")
+
+
 def read(path: Path, make: Callable[..., T]) -> list[T]:
     """All complete lines of a file as dataclass instances; none if the file does not exist."""
     if not path.exists():

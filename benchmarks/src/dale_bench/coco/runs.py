@@ -92,10 +92,7 @@ def hits_of(curve: Sequence[float] | Vector) -> list[int]:
 
 def read(path: Path) -> list[Run]:
     """The runs of a file: JSON lines, or curves of other solvers (.npz)."""
-    if not path.exists():
-        raise ValueError(
-            f"expected a file of runs, got {path}, which does not exist; run: dale bench coco run --rows {path}"
-        )
+    jsonl.check_exists(path, "dale bench coco run")
     return _read_npz(path) if path.suffix == ".npz" else jsonl.read(path, Run)
 
 

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from dale_bench.coco import noisy
 from dale_bench.contender import Contender, Counted, Objective
 from dale_bench.contenders import CONTENDERS
 from dale_bench.functions.function import Function
+from dale_bench.names import unknown
 from dale_bench.problems.contenders import CONSTRAINED, INTEGERS
 from dale_bench.problems.problem import Problem, Task
 
@@ -81,12 +81,7 @@ class Suite:
         for contender in self.contenders:
             if name in (contender.name, contender.label):
                 return contender
-        known = [contender.name for contender in self.contenders]
-        close = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(
-            f"unknown method {name!r} for the suite {self.name!r}{hint} Expected one of: {', '.join(known)}"
-        )
+        raise unknown(f"method {name!r} for the suite {self.name!r}", name, (c.name for c in self.contenders))
 
 
 def check_installed() -> None:

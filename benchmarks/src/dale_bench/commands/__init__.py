@@ -88,14 +88,11 @@ def run_missing(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     """Print tables, write figures."""
-    from dale_bench import tables
+    from dale_bench import jsonl, tables
     from dale_bench.rows import curves_of, imported_curves, merged, read
 
     for path in args.rows:
-        if not path.exists():
-            raise ValueError(
-                f"expected a file of runs, got {path}, which does not exist; run: dale bench run --rows {path}"
-            )
+        jsonl.check_exists(path, "dale bench run")
     curves = merged(*(curves_of(read(path)) for path in args.rows))
     if args.curves:
         imported = imported_curves(args.curves)

@@ -54,10 +54,7 @@ def table(args: argparse.Namespace) -> int:
     methods = [contender(name).name for name in split_names(args.methods)]
     runs: dict[Any, Run] = {}
     for path in args.rows:
-        if not path.exists():
-            raise ValueError(
-                f"expected a file of runs, got {path}, which does not exist; run: dale bench real run --rows {path}"
-            )
+        jsonl.check_exists(path, "dale bench real run")
         runs |= {row.key: row for row in jsonl.read(path, Run)}
     chosen = [
         row

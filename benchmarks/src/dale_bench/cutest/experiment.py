@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 
 from dale_bench.coco.suites import KNOWS_FUNCTIONS_BY_NAME
@@ -13,6 +12,7 @@ from dale_bench.contenders import CONTENDERS, contender
 from dale_bench.cutest.collection import CONSTRAINED_KIND, Entry
 from dale_bench.cutest.objectives import load, objective_of, reference_value
 from dale_bench.cutest.runs import Job, Run, improvements
+from dale_bench.names import unknown
 from dale_bench.problems.contenders import CONSTRAINED
 from dale_bench.runner import attempt, run_jobs
 
@@ -30,10 +30,7 @@ def contender_of(kind: str, name: str) -> Contender:
     for found in known:
         if name in (found.name, found.label):
             return found
-    names = [c.name for c in known]
-    close = get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise ValueError(f"unknown method {name!r} for {kind} problems{hint} Expected one of: {', '.join(names)}")
+    raise unknown(f"method {name!r} for {kind} problems", name, (c.name for c in known))
 
 
 def jobs_for(entries: Sequence[Entry], methods: Sequence[str], seeds: Sequence[int], factor: int) -> list[Job]:

@@ -71,8 +71,5 @@ def improvements(curve: Sequence[float]) -> list[tuple[int, float]]:
 def read(paths: Sequence[Path]) -> list[Run]:
     """The runs of all files."""
     for path in paths:
-        if not path.exists():
-            raise ValueError(
-                f"expected a file of runs, got {path}, which does not exist; run: dale bench cutest run --rows {path}"
-            )
+        jsonl.check_exists(path, "dale bench cutest run")
     return [run for path in paths for run in jsonl.read(path, Run)]

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from dale_bench.contender import Contender
+from dale_bench.names import unknown
 from dale_bench.problems import constrained, contenders, equal, failing, mixed, noisy, report
 from dale_bench.problems.problem import Problem, Task
 from dale_bench.rows import Row, read
@@ -97,9 +97,7 @@ def run(kind: str, job: Job) -> Row:
 
 def _named(name: str, known: Mapping[str, T], what: str) -> T:
     if name not in known:
-        close = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(f"unknown {what}: {name!r}{hint} Expected one of: {', '.join(known)}")
+        raise unknown(f"{what}: {name!r}", name, known)
     return known[name]
 
 

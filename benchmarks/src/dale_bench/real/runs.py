@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from dale.space.point import Params
 from dale_bench.contender import Contender
+from dale_bench.names import unknown
 from dale_bench.real import PROBLEMS
 from dale_bench.real.contenders import ENTRIES
 from dale_bench.real.problem import EXACT, NOISY, Mean, NoisyTask, Real
@@ -179,6 +179,4 @@ def contender(name: str) -> Contender:
 
 def _check(name: str, known: Any, what: str) -> None:
     if name not in known:
-        close = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ValueError(f"unknown {what}: {name!r}{hint} Expected one of: {', '.join(known)}")
+        raise unknown(f"{what}: {name!r}", name, known)
