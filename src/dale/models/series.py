@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgeqrf, dtrtrs
+from scipy.linalg.lapack import dgeqrf, dtpqrt, dtrtrs
 
 from dale._arrays import Matrix, Vector
 from dale.models.monomials import monomials, n_terms
@@ -35,6 +35,7 @@ EXCESS_LOG_STD = 0.35  # of the logarithm of a noise above the typical one
 NOISE_MARGIN = 0.5  # log evidence that a larger noise may lack
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
+BLOCK = 8  # columns at a time, in the factorisation with noise
 SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
 
 
@@ -196,13 +197,12 @@ class SeriesData:
         if self.noise is not None:
             noise = np.hypot(noise, series.noise * self.noise.std)
             std = np.where(monomials(d, degree).degree == 1, std * max(1.0, series.noise), std)
-        A = np.zeros((n + p, p + k + 1), order="F")
+        A = np.zeros((n if k else n + p, p + k + 1), order="F")
         A[:n, :k] = 1.0
         np.multiply(self._features[:, :p], std, out=A[:n, k : p + k])
         A[:n, p + k] = self.differences
         A[:n] /= noise[:, None]
-        A[n:, k : p + k].flat[:: p + 1] = 1.0
-        qr, *_ = dgeqrf(A, overwrite_a=True)
+        qr = _with_prior_first(A) if k else _with_prior_last(A)
         residual = float(qr[p + k, p + k]) ** 2 if n else 0.0
         freedom, scatter = max(n - d - k, 0), 0.0
         if self.noise is not None and self.noise.replicates is not None and not self.noise.known:
@@ -337,6 +337,26 @@ def _squares(dimension: int) -> np.ndarray:
     """Indices of the squares among the monomials, (d,)."""
     i, j = np.triu_indices(dimension)
     return dimension + np.flatnonzero(i == j)
+
+
+def _with_prior_last(A: Matrix) -> Matrix:
+    """R of A = Q R in the upper triangle; the last rows of A become the prior's, one for each column but the last.
+
+    Without noise, rows differ by many orders of magnitude: the largest have to come first.
+    """
+    p = A.shape[1] - 1
+    A[len(A) - p :, :p].flat[:: p + 1] = 1.0
+    return np.asarray(dgeqrf(A, overwrite_a=True)[0])
+
+
+def _with_prior_first(A: Matrix) -> Matrix:
+    """R of [I; A] = Q R in the upper triangle; I has no rows for the first column, the constant, and the last.
+
+    Noise bounds the size of the rows, so the prior may come first: then LAPACK makes use of its zeros.
+    """
+    prior = np.diag([0.0, *[1.0] * (A.shape[1] - 2), 0.0])
+    R, *_ = dtpqrt(0, min(BLOCK, len(prior)), prior, A, overwrite_b=True)
+    return np.asarray(R)
 
 
 def solve_upper(R: Matrix, b: Matrix) -> Matrix:
