@@ -5,12 +5,13 @@
 with K the correlations at length-scale l, and R the shape of the noise: the identity where its variance, eta s2, is
 unknown; the diagonal of the variances where they are known, and then eta s2 = 1.
 
-Length-scale, signal and noise are the most probable ones on a grid. For each l, one eigendecomposition
-R^-1/2 K R^-1/2 = Q diag(e) Q' gives the evidence at every eta. With a = Q' R^-1/2 1, b = Q' R^-1/2 y and D = e + eta,
+Length-scale, signal and noise are the most probable ones on a grid. For each l, one reduction to tridiagonal form,
+R^-1/2 K R^-1/2 = Q T Q', makes the evidence cheap at every eta. With a = Q' R^-1/2 1, b = Q' R^-1/2 y and
+M = T + eta I,
 
-    c  = sum(a b / D) / sum(a^2 / D),    q = sum((b - c a)^2 / D),
+    c  = a' M^-1 b / a' M^-1 a,    q = (b - c a)' M^-1 (b - c a),
     s2 = q / n,  or 1 / eta where the noise is known,
-    -log p(y) = (n log s2 + sum(log D) + q / s2) / 2 + constant.
+    -log p(y) = (n log s2 + log |M| + q / s2) / 2 + constant.
 
 Where it is unknown, outliers have more of it: R has the squares of their factors (``models/outlier_weights.py``).
 
@@ -28,6 +29,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dormqr, dptsv, dsytrd
 
 from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
@@ -45,6 +47,7 @@ SIGNAL_VARIANCES = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, 
 MIN_NOISE_VARIANCE = 1e-10  # where it is known
 MAX_NOISE_STD = 1e6  # in units of the values' std: such a value contains no information
 MIN_POINTS_FOR_OUTLIERS = 10
+BLOCK = 32  # workspace of LAPACK, in columns
 MAX_FITTED = 160  # observations that length-scale and noise are fitted to
 
 
@@ -120,14 +123,24 @@ def fit_noise(
 
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
     """-log p(y) up to a constant, c and s2 at each eta (m,), for correlations K (n, n) and R = diag(shape)."""
-    root = 1 / np.sqrt(shape)
-    e, Q = np.linalg.eigh(root[:, None] * K * root)
-    a, b = Q.T @ root, Q.T @ (root * y)
-    D = np.maximum(e, 0.0)[:, None] + eta
-    c = (a * b) @ (1 / D) / ((a * a) @ (1 / D))
-    q = np.sum((b[:, None] - c * a[:, None]) ** 2 / D, axis=0)
-    s2 = 1 / eta if known else np.maximum(q / len(y), np.finfo(float).tiny)
-    return (len(y) * np.log(s2) + np.sum(np.log(D), axis=0) + q / s2) / 2, c, s2
+    root, n = 1 / np.sqrt(shape), len(y)
+    diagonal, off_diagonal, ab = _tridiagonal(root[:, None] * K * root, np.column_stack([root, root * y]))
+    a, b = ab.T
+    D, _, solved, _ = zip(*(dptsv(diagonal + e, off_diagonal, ab) for e in eta), strict=True)  # M = L D L'
+    Ma, Mb = np.moveaxis(np.array(solved), 2, 0)  # M^-1 a and M^-1 b, (m, n)
+    c = Ma @ b / (Ma @ a)
+    q = np.sum((b - c[:, None] * a) * (Mb - c[:, None] * Ma), axis=1)
+    s2 = 1 / eta if known else np.maximum(q / n, np.finfo(float).tiny)
+    return (n * np.log(s2) + np.sum(np.log(D), axis=1) + q / s2) / 2, c, s2
+
+
+def _tridiagonal(A: Matrix, V: Matrix) -> tuple[Vector, Vector, Matrix]:
+    """Diagonal (n,) and off-diagonal (n - 1,) of T in A = Q T Q', and Q' V, for a symmetric A (n, n) and V (n, k)."""
+    if len(A) == 1:
+        return A[0], np.zeros(1), V  # SciPy's solver expects one number off the diagonal even here
+    H, diagonal, off_diagonal, tau, _ = dsytrd(A, lower=True, lwork=BLOCK * len(A))
+    below, *_ = dormqr("L", "T", H[1:, :-1], tau, V[1:], lwork=BLOCK * V.shape[1])  # Q leaves the first row as it is
+    return diagonal, off_diagonal, np.vstack([V[:1], below])
 
 
 @dataclass(frozen=True, eq=False)
