@@ -134,6 +134,17 @@ class Noise:
         return self.std if self.replicates is None else self.std * np.sqrt(self.replicates.n)
 
     @cached_property
+    def scatter(self) -> tuple[float, int, float]:
+        """Of all replicates: squared differences from their means, freedoms, sum of the logarithms of std for these.
+
+        Differences and std are relative, as ``std`` is. All are 0 where the noise is known.
+        """
+        if self.replicates is None or self.known:
+            return 0.0, 0, 0.0
+        (n, squares), std = self.replicates, self.std_of_one
+        return float(np.sum(squares / std**2)), round(float(np.sum(n - 1))), float(np.sum((n - 1) * np.log(std)))
+
+    @cached_property
     def _max_unit(self) -> float:
         """The unit of the relative standard deviations in which the noise is the typical one."""
         return math.inf if self.known else self.typical / float(np.median(self.std_of_one))
@@ -183,10 +194,11 @@ class SeriesData:
     def _features(self) -> Matrix:
         """Monomials of the observations up to the highest degree, those of a lower degree first, (n, p).
 
-        They are multiplied by the part of the prior's root that all series have in common.
+        They are multiplied by the part of the prior's root that all series have in common, and stored by columns, as
+        LAPACK expects them.
         """
         d = self.Z.shape[1]
-        return with_common_curvature(monomials(d, self.max_degree)(self.Z), d)
+        return np.asfortranarray(with_common_curvature(monomials(d, self.max_degree)(self.Z), d))
 
     def fit(self, series: Series, radius: float) -> SeriesFit:
         """The posterior for one series."""
@@ -196,7 +208,7 @@ class SeriesData:
         noise = t ** (degree - 1.0) * self.r ** (degree + 1) + NUGGET * self.r
         if self.noise is not None:
             noise = np.hypot(noise, series.noise * self.noise.std)
-            std = np.where(monomials(d, degree).degree == 1, std * max(1.0, series.noise), std)
+            std = np.append(std[:d] * max(1.0, series.noise), std[d:])
         A = np.zeros((n if k else n + p, p + k + 1), order="F")
         A[:n, :k] = 1.0
         np.multiply(self._features[:, :p], std, out=A[:n, k : p + k])
@@ -205,12 +217,11 @@ class SeriesData:
         qr = _with_prior_first(A) if k else _with_prior_last(A)
         residual = float(qr[p + k, p + k]) ** 2 if n else 0.0
         freedom, scatter = max(n - d - k, 0), 0.0
-        if self.noise is not None and self.noise.replicates is not None and not self.noise.known:
-            count, squares = self.noise.replicates
-            std_of_one = series.noise * self.noise.std_of_one
-            residual += float(np.sum(squares / std_of_one**2))
-            freedom += round(float(np.sum(count - 1)))
-            scatter = float(np.sum((count - 1) * np.log(std_of_one)))
+        if self.noise is not None:
+            squares, count, logs = self.noise.scatter
+            residual += squares / series.noise**2
+            freedom += count
+            scatter = logs + count * math.log(series.noise)
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
         log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[: p + k])))) + scatter
         loss = 0.5 * freedom * math.log(variance) + log_determinant
@@ -354,8 +365,10 @@ def _with_prior_first(A: Matrix) -> Matrix:
 
     Noise bounds the size of the rows, so the prior may come first: then LAPACK makes use of its zeros.
     """
-    prior = np.diag([0.0, *[1.0] * (A.shape[1] - 2), 0.0])
-    R, *_ = dtpqrt(0, min(BLOCK, len(prior)), prior, A, overwrite_b=True)
+    q = A.shape[1]
+    prior = np.zeros((q, q), order="F")
+    prior.flat[q + 1 : -1 : q + 1] = 1.0
+    R, *_ = dtpqrt(0, min(BLOCK, q), prior, A, overwrite_a=True, overwrite_b=True)
     return np.asarray(R)
 
 
