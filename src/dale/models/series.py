@@ -36,6 +36,7 @@ NOISE_MARGIN = 0.5  # log evidence that a larger noise may lack
 NUGGET = 1e-10  # remainder of degree 1, against rounding errors
 MIN_VARIANCE = 1e-300  # in units of s^2
 BLOCK = 8  # columns at a time, in the factorisation with noise
+WORK_COLUMNS = 32  # of the workspace without noise: less slows down factorisations of more than 128 columns
 SAME_POINT = 1e-9  # points this close to the center, in radii, are the center
 
 
@@ -357,7 +358,7 @@ def _with_prior_last(A: Matrix) -> Matrix:
     """
     p = A.shape[1] - 1
     A[len(A) - p :, :p].flat[:: p + 1] = 1.0
-    return np.asarray(dgeqrf(A, overwrite_a=True)[0])
+    return np.asarray(dgeqrf(A, lwork=WORK_COLUMNS * (p + 1), overwrite_a=True)[0])
 
 
 def _with_prior_first(A: Matrix) -> Matrix:
