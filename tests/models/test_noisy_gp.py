@@ -66,6 +66,12 @@ CASES = [(seed, n, d) for seed, (n, d) in enumerate([(2, 1), (3, 2), (8, 1), (15
 
 
 class TestAgainstTheDenseFormulas:
+    def test_a_matrix_that_rounding_makes_indefinite_is_improbable(self):
+        shape, eta = np.geomspace(1e-10, 1e12, 50), np.array([1e-10, 1e6])
+        found, *_ = losses(np.ones((50, 50)), np.arange(50.0), shape, eta, known=True)
+        assert found[0] == np.inf
+        assert np.isfinite(found[1])
+
     @pytest.mark.parametrize(("seed", "n", "d"), CASES)
     def test_unknown_noise(self, seed, n, d):
         X, y, _ = drawn(seed, n, d)

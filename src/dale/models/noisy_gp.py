@@ -131,7 +131,9 @@ def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> 
     c = Ma @ b / (Ma @ a)
     q = np.sum((b - c[:, None] * a) * (Mb - c[:, None] * Ma), axis=1)
     s2 = 1 / eta if known else np.maximum(q / n, np.finfo(float).tiny)
-    return (n * np.log(s2) + np.sum(np.log(D), axis=1) + q / s2) / 2, c, s2
+    is_definite = np.min(D, axis=1) > 0  # but for rounding errors
+    log_determinant = np.sum(np.log(np.where(is_definite[:, None], D, 1.0)), axis=1)
+    return np.where(is_definite, (n * np.log(s2) + log_determinant + q / s2) / 2, np.inf), c, s2
 
 
 def _tridiagonal(A: Matrix, V: Matrix) -> tuple[Vector, Vector, Matrix]:

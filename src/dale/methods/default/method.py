@@ -65,7 +65,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 5
+    revision: ClassVar[int] = 6
     capabilities: ClassVar[Capabilities] = Capabilities(
         input_constraints=True, outcome_constraints=True, held_parameters=True
     )
