@@ -215,6 +215,11 @@ class TestDescriptions:
         with pytest.raises(TypeError, match="name of a parameter must be a string, got 3"):
             as_space({3: (0, 1)})
 
+    @pytest.mark.parametrize("parameters", [(0, 1), [(0, 1), (0, 1)]])
+    def test_bounds_without_names_are_refused(self, parameters):
+        with pytest.raises(TypeError, match=r"parameters by name.*Space\.from_pairs.*got [\[(]"):
+            Space(parameters)
+
     def test_bounds_must_be_numbers(self):
         with pytest.raises(TypeError, match="parameter 'a': high must be a number, got '1'"):
             Space(a=(0, "1"))

@@ -54,6 +54,11 @@ class Space(Html):
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        if not isinstance(parameters, Mapping | None):
+            raise TypeError(
+                "expected parameters by name, such as dale.Space(a=(0, 1)), or a mapping of them; for bounds without "
+                f"names use dale.Space.from_pairs([(0, 1), (0, 1)]); got {parameters!r}"
+            )
         given = {**(parameters or {}), **named}
         for name in given:
             if not isinstance(name, str):
