@@ -128,6 +128,16 @@ def test_profiles(rows, peers, tmp_path, capsys):
     assert {path.name for path in (tmp_path / "figures").iterdir()} == expected
 
 
+def test_a_method_keeps_its_colour_where_another_one_is_missing(rows):
+    found = results_of([*runs.read(rows), Run("bbob", 1, 1, 2, "bads", 0, 50, [1, 2, 40])])["bbob", 2]
+    colours = []
+    for methods in (found, {name: found[name] for name in found if name != "default"}):
+        [ax, *_] = profiles.profile_figure([profiles.Panel("", methods, {}, {1, 2, 8})], styled=found).axes
+        colours.append({line.get_label(): line.get_color() for line in ax.get_lines()})
+    assert len(set(colours[0].values())) == 3
+    assert colours[1].items() < colours[0].items()
+
+
 def test_a_profile_ends_with_the_budget_and_references_with_the_longest(rows):
     found = results_of([*runs.read(rows), Run("bbob", 1, 1, 2, "short", 0, 50, [1, 2, 40])])["bbob", 2]
     ideal = results_of([Run("bbob", 1, 0, 2, "best2009", 0, 10**6, [1] * 51)])["bbob", 2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,15 +50,21 @@ def write_profiles(results: Results, directory: Path) -> list[Path]:
     return [save(figure, directory / f"{name}.{kind}") for name, figure in figures.items() for kind in ("png", "svg")]
 
 
-def profile_figure(panels: Sequence[Panel], columns: int = COLUMNS) -> Figure:
-    """A figure with these panels; a method has the same line style in all of them."""
+def profile_figure(panels: Sequence[Panel], columns: int = COLUMNS, *, styled: Iterable[str] = ()) -> Figure:
+    """A figure with these panels; a method has the same line style in all of them.
+
+    Args:
+        panels: What to draw.
+        columns: Maximum number of panels in a row.
+        styled: Methods that get a line style, drawn or not: figures with the same ones have the same styles.
+    """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(WIDTH * columns, HEIGHT * rows + 0.5)
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    names = list(dict.fromkeys(name for panel in panels for name in panel.methods))
+    names = list(dict.fromkeys([*styled, *(name for panel in panels for name in panel.methods)]))
     styles = {name: line_style(name, names) for name in names}
     for ax, panel in zip(axes, panels, strict=False):
         draw_profiles(ax, panel, styles)

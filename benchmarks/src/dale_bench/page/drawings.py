@@ -37,9 +37,9 @@ def bbob_groups(published: Published) -> Figure | None:
         return None
     by, references = found.runs[GROUPS_IN], references_of(found.suite, GROUPS_IN)
     groups = groups_of(found.suite, {f for f, _ in by[DALE].hits})
-    return profile_figure(
-        [Panel(title, by, references, group, unit=GROUPS_IN) for title, group in groups.items() if title != ALL]
-    )
+    panels = [Panel(title, by, references, group, unit=GROUPS_IN) for title, group in groups.items() if title != ALL]
+    in_first = [name for d, methods in found.runs.items() if d in PANELS for name in methods]
+    return profile_figure(panels, styled=in_first)
 
 
 def cutest(published: Published) -> Figure | None:
