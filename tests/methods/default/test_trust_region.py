@@ -25,6 +25,7 @@ from region_trials import (
 import dale
 from dale.history.reason import Source
 from dale.methods.default.local_model import LocalProblem
+from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import (
     HIGH_RATIO,
@@ -169,11 +170,11 @@ class TestTies:
 class TestCalibration:
     """The spread follows the standardised errors of the steps."""
 
-    def errors(self, errors, spread=1.0, *, batch=False):
-        """The spread after steps with these errors; those of a batch were proposed with the first spread."""
+    def errors(self, errors, spread=1.0):
+        """The spread after steps with these errors."""
         region = TrustRegion(MIDDLE, 0.1, spread=spread)
         for error in errors:
-            region = region.with_error_of(self.trial(3.0 + 0.5 * error, spread if batch else region.spread))
+            region = region.with_error_of(self.trial(3.0 + 0.5 * error, region.spread))
         return region.spread
 
     def trial(self, value, spread=1.0, mean=3.0, std=0.5):
@@ -192,11 +193,19 @@ class TestCalibration:
         assert self.errors([1e9]) == self.errors([MAX_ERROR])
         assert self.errors([1e9] * 50) == MAX_SPREAD
 
-    def test_steps_of_a_batch_count_as_one_after_the_other_would(self):
-        """Their errors are in units of the std that they were proposed with, not of what the batch has taught since."""
-        assert self.errors([8.0] * 8, batch=True) < 8
-        assert self.errors([2.0] * 8, batch=True) == pytest.approx(math.sqrt(4 - 3 * (7 / 8) ** 8))
-        assert self.errors([1.0] * 8, spread=5.0, batch=True) == pytest.approx(5.0)
+    def test_steps_beside_pending_ones_do_not_count(self):
+        region, late = TrustRegion(MIDDLE, 0.1, spread=2.0), self.trial(9.0)
+        assert region.with_error_of(late).spread > 2
+        late.reason = dataclasses.replace(late.reason, step=dataclasses.replace(late.reason.step, n_concurrent=1))
+        assert region.with_error_of(late) is region
+
+    def test_it_is_not_used_beside_pending_points(self):
+        observations = SimpleNamespace(X=np.array([MIDDLE]), has_value=np.array([True]))
+        regions = TrustRegionSet((TrustRegion(MIDDLE, 0.1, spread=5.0),))
+        for pending, spread in ((np.zeros((0, 2)), 5.0), (np.ones((1, 2)), 1.0)):
+            snapshot = SimpleNamespace(history=SimpleNamespace(pending=pending))
+            search = LocalSearch(snapshot, observations, TrustRegionSettings(), TaylorSettings(), None)
+            assert search.region_of(0, regions).spread == spread
 
     def test_it_converges_to_the_true_spread(self):
         """Gaussian errors, 20 times as large as the model believes: the standardised ones become of size 1."""

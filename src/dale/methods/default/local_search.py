@@ -180,9 +180,13 @@ class LocalSearch:
         return bool(regions.covers(self.X[self.best][None, :])[0])
 
     def region_of(self, row: int, regions: TrustRegionSet) -> TrustRegion:
-        """The open region at an observation, or a new one."""
+        """The open region at an observation, or a new one. Beside pending points the spread of its errors is not used.
+
+        Fantasies at the pending points make the steps of a batch differ; a larger std would spread them too far.
+        """
         settings = self.trust_region or TrustRegionSettings()
-        return regions.at(self.X[row], settings.initial_radius)
+        region = regions.at(self.X[row], settings.initial_radius)
+        return replace(region, spread=1.0) if len(self.snapshot.history.pending) else region
 
     def candidates(self, regions: TrustRegionSet, *, early: bool) -> LocalCandidates:
         """The steps that compete; with ``early``, only the step from the best observation."""

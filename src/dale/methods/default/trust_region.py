@@ -22,6 +22,9 @@ error of a step, (value - mean) / std, at most ``MAX_ERROR``, and s the spread t
 
     spread^2 <- 7/8 spread^2 + 1/8 (s e)^2, between 1 and ``MAX_SPREAD``^2.
 
+Steps that were proposed while others of the same region were pending do not count: their predictions depend on
+fantasies, whose errors the std does not contain.
+
 Everything uses the values as they are now. A correction of a trial in a closed ball opens the region again
 (``history/closed_regions.py``).
 
@@ -98,6 +101,8 @@ class TrustRegion:
         """The region after a step whose value may be farther from its prediction than the std."""
         step, mean, std = trial.reason.step, trial.reason.mean, trial.reason.std
         if step is None or trial.value is None or mean is None or not std or not math.isfinite(mean + std):
+            return self
+        if step.n_concurrent > 0:
             return self
         error = min(abs(trial.value - mean) / math.hypot(std, step.noise or 0.0), MAX_ERROR)
         square = (1 - SPREAD_RATE) * self.spread**2 + SPREAD_RATE * ((step.spread or 1.0) * error) ** 2
