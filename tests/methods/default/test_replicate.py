@@ -1,7 +1,6 @@
 """The replicate that tests for noise: when and where it is proposed, and that the models do not see it."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -133,63 +132,6 @@ class TestReplicate:
         snapshot = replace(optimizer.snapshot, history=optimizer.snapshot.history.with_trials(again))
         assert propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE - 1) is None
         assert propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE) is not None
-
-
-class TestLastReplicate:
-    """Once every point of a finite space has been evaluated, the best one is evaluated again."""
-
-    SPACE: ClassVar = {"n": dale.Int(0, 3)}
-
-    def run(self, values, **options):
-        optimizer = dale.Optimizer(self.SPACE, seed=0, **options)
-        for n, value in enumerate(values):
-            optimizer.add({"n": n}, value)
-        return optimizer
-
-    def test_one_that_differs_shows_noise(self):
-        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
-        trial = optimizer.ask()
-        assert (trial.reason.source, trial.params) == (Source.REPLICATE, {"n": 1})
-        with pytest.raises(dale.SpaceExhausted):  # while it is pending
-            optimizer.ask()
-        assert not optimizer.converged(1e9)
-        optimizer.tell(trial, 1.5)
-        assert optimizer.result().noise > 0
-        assert optimizer.ask().reason.source is not Source.REPLICATE
-
-    def test_one_that_agrees_shows_none(self):
-        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
-        assert not optimizer.converged(1e9)
-        optimizer.tell(optimizer.ask(), 1.0)
-        assert optimizer.converged(1e9)
-        with pytest.raises(dale.SpaceExhausted):
-            optimizer.ask()
-
-    def test_two_where_values_agree_by_chance(self):
-        optimizer = self.run([1.0, 1.0, 2.0, 4.0])
-        for _ in range(2):
-            optimizer.tell(optimizer.ask(), 1.0)
-        with pytest.raises(dale.SpaceExhausted):
-            optimizer.ask()
-
-    def test_one_that_fails_is_the_last(self):
-        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
-        optimizer.fail(optimizer.ask())
-        with pytest.raises(dale.SpaceExhausted):
-            optimizer.ask()
-
-    def test_the_best_of_a_maximised_run(self):
-        assert self.run([3.0, 1.0, 2.0, 4.0], direction="maximize").ask().params == {"n": 3}
-
-    @pytest.mark.parametrize(("values", "noise"), [((3.0, 1.0, 2.0), "auto"), ((3.0, 1.0, 2.0, 4.0), 0.0)])
-    def test_not_before_and_not_if_noise_was_specified(self, values, noise):
-        assert self.run(values, noise=noise).snapshot.last_replicate is None
-
-    def test_a_noisy_run_spends_its_budget(self):
-        rng = np.random.default_rng(0)
-        result = dale.minimize(lambda p: abs(p["n"] - 2) + 0.3 * rng.normal(), self.SPACE, budget=10, seed=0)
-        assert (result.status, result.nfev) == (dale.Status.BUDGET_SPENT, 10)
-        assert result.fun_std > 0
 
 
 class TestWithoutReplicate:
