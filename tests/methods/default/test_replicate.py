@@ -119,20 +119,6 @@ class TestReplicate:
         proposal = propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE)
         assert proposal.point.tolist() == [0.31, 0.47]
 
-    def test_a_tie_counts_as_one_test(self):
-        """The two replicates of a value that may be equal by chance."""
-        optimizer, rng = dale.Optimizer([(0, 1)] * 2, seed=0), np.random.default_rng(0)
-        for x, y in zip(rng.random((6, 2)), (1.0, 1.0, 2.0, 3.0, 4.0, 0.5), strict=True):
-            optimizer.add(x, y)
-        first, lucky = (optimizer.snapshot.history.trials[i] for i in (0, 5))
-        again = [
-            Trial(i, first.params, first.x, first.unit_x, Reason(Source.REPLICATE), TrialState.COMPLETE, 1.0)
-            for i in (6, 7)
-        ]
-        snapshot = replace(optimizer.snapshot, history=optimizer.snapshot.history.with_trials(again))
-        assert propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE - 1) is None
-        assert propose_replicate(snapshot, lucky.unit_x, 2 * FAILURES_BEFORE_REPLICATE) is not None
-
 
 class TestWithoutReplicate:
     """The models do not see a replicate that showed no noise."""

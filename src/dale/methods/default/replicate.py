@@ -32,8 +32,7 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) ->
     is_second_of_tie = len(earlier) == 1 and _is_tied(earlier[0], history.observations)
     if earlier and not is_second_of_tie:
         is_tested = any(np.array_equal(trial.unit_x, incumbent) for trial in earlier)
-        n_tests = len(earlier) - (len(earlier) > 1 and _is_tied(earlier[0], history.observations))
-        if is_tested or failures < FAILURES_BEFORE_REPLICATE * 2**n_tests:
+        if is_tested or failures < FAILURES_BEFORE_REPLICATE * 2 ** len(earlier):
             return None
     domain, point = snapshot.domain, incumbent[None, :]
     if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values
