@@ -180,12 +180,8 @@ class LocalSearch:
         return bool(regions.covers(self.X[self.best][None, :])[0])
 
     def region_of(self, row: int, regions: TrustRegionSet) -> TrustRegion:
-        """The open region at an observation, or a new one. Beside pending points the spread of its errors is not used.
-
-        Fantasies at the pending points make the steps of a batch differ; a larger std would spread them too far.
-        """
-        settings = self.trust_region or TrustRegionSettings()
-        region = regions.at(self.X[row], settings.initial_radius)
+        """The open region at an observation, or a new one; beside pending points, without the spread of its errors."""
+        region = regions.at(self.X[row], (self.trust_region or TrustRegionSettings()).initial_radius)
         return replace(region, spread=1.0) if len(self.snapshot.history.pending) else region
 
     def candidates(self, regions: TrustRegionSet, *, early: bool) -> LocalCandidates:
