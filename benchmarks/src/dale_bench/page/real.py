@@ -19,9 +19,9 @@ that runs as a program and may fail; the gains of a pendulum controller. The bes
 not known.
 """,
     "noisy": """
-The same kinds of problems with fresh randomness at each evaluation: cross-validation with random splits, a queue, an
-inventory, an epidemic, the settings of an evolution strategy, a cart-pole controller. The true mean of the recommended
-point counts, estimated after the run with the same replicates for all points.
+Problems with fresh randomness at each evaluation: cross-validation with random splits, a queue, an inventory, an
+epidemic, a curve that is measured anew, the settings of an evolution strategy, a cart-pole controller. The true mean of
+the recommended point counts, estimated after the run with the same replicates for all points.
 """,
 }
 COMMANDS = (
