@@ -23,8 +23,8 @@ error of a step, (value - mean) / std, at most ``MAX_ERROR``, and s the spread t
     spread^2 <- 7/8 spread^2 + 1/8 (s e)^2, between 1 and ``MAX_SPREAD``^2.
 
 Steps that were proposed while others of the same region were pending do not count: their predictions depend on
-fantasies, whose errors the std does not contain. Beside pending points the spread is not used either: the fantasies make
-the steps of a batch differ, and a larger std would spread them too far.
+fantasies, whose errors the std does not contain. Beside pending points the spread is not used either: the fantasies
+make the steps of a batch differ, and a larger std would spread them too far.
 
 Everything uses the values as they are now. A correction of a trial in a closed ball opens the region again
 (``history/closed_regions.py``).
