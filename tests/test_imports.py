@@ -59,8 +59,11 @@ def test_nothing_heavy_comes_with_dale(module, brought_by_dale, brought_by_numpy
     assert module not in brought_by_dale - brought_by_numpy_and_scipy
 
 
-def test_scipy_stats_waits_for_the_first_proposal(brought_by_dale):
-    assert "scipy.stats" not in brought_by_dale  # slow to import; also not by way of another part of scipy
+def test_scipy_stats_is_not_needed(brought_by_dale):
+    """It is slow to import; also not by way of another part of scipy, and not by a run."""
+    assert "scipy.stats" not in brought_by_dale
+    run = "dale.minimize(lambda x: float(x @ x), [(-1, 2)] * 3, budget=8, seed=0)"
+    assert "scipy.stats" not in fresh(f"import sys, dale; {run}; print(*sys.modules)")
 
 
 def test_of_numpy_and_scipy_only_what_every_run_needs(brought_by_dale, brought_by_numpy_and_scipy):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from scipy.stats import qmc
 
-from dale.optim.sampling import far_from, latin_hypercube
+from dale.optim.sampling import DIRECTIONS, far_from, latin_hypercube, sobol
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 100])
@@ -49,3 +50,13 @@ def test_far_from_no_points():
     x = far_from(np.empty((0, 4)), 4, np.random.default_rng(0))
     assert x.shape == (4,)
     assert np.all((x >= 0) & (x < 1))
+
+
+@pytest.mark.parametrize("power", [0, 1, 9, 12])
+def test_the_sobol_sequence_is_that_of_scipy(power):
+    """Bit for bit, from the table and beyond it."""
+    for d in (1, 2, 7, len(DIRECTIONS), len(DIRECTIONS) + 1):
+        points = sobol(d, power)
+        np.testing.assert_array_equal(points, qmc.Sobol(d, scramble=False).random_base2(power))
+        assert points.flags.c_contiguous
+        assert not points.flags.writeable
