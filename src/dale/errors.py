@@ -3,6 +3,13 @@
 Every message states what was expected, what was received and how to fix it. An error never changes the state of a run.
 """
 
+import os
+
+
+def unreadable(path: str | os.PathLike[str], error: OSError, expected: str) -> OSError:
+    """The error of a file that cannot be read, of the same type, which says what the file should have been."""
+    return type(error)(f"{os.fspath(path)} cannot be read: {error.strerror}; expected {expected}")
+
 
 class SpaceError(ValueError):
     """Invalid bounds, an invalid parameter, or a point outside of the space.

@@ -19,6 +19,7 @@ def store(tmp_path_factory):
     [
         ([], "convergence.png", b"\x89PNG"),
         (["length-scale"], "length-scale.png", b"\x89PNG"),
+        (["length_scale"], "length-scale.png", b"\x89PNG"),  # the name of the function
         (["slice", "--params", "a", "--style", "dark", "-o", "new/a.svg"], "new/a.svg", b"<?xml"),
         (["timeline", "-o", "lanes.pdf"], "lanes.pdf", b"%PDF"),
     ],
@@ -33,7 +34,7 @@ def test_plot_writes_a_file(arguments, name, head, store, tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["bars"], "kind: expected one of 'convergence', 'slice'"),
+        (["bars"], "importance, directions, length-scale, calibration, timeline, got bars"),
         (["contour", "--params", "a,c"], "params: expected 2 different names out of 'a'"),
         (["importance", "--params", "a"], "--params: expected with one of slice, contour, corner, parallel"),
     ],

@@ -278,7 +278,7 @@ class TestErrors:
             (["--budget", "1"], ["no-such-program", "{a}", "{b}"], "program 'no-such-program' was not found"),
             (["--budget", "1"], [*PYTHON, "{a}"], "does not contain parameter 'b'"),
             (["--budget", "1"], [*PYTHON, "{a}", "{b}", "{c}"], "contains {c}; expected one of"),
-            (["--budget", "1", "--x0", "no.csv"], [*PYTHON, "{params}"], "No such file or directory: 'no.csv'"),
+            (["--budget", "1", "--x0", "no.csv"], [*PYTHON, "{params}"], "no.csv cannot be read: No such file .*; exp"),
         ],
     )
     def test_other_errors_are_one_line(self, options, args, said, capsys):
@@ -293,6 +293,12 @@ class TestErrors:
         (error,) = capsys.readouterr().err.splitlines()
         assert error.startswith("dale: error: ")
         assert re.search(said, error)
+
+    @pytest.mark.parametrize(("path", "why"), [("no.toml", "No such file or directory"), (".", "Is a directory")])
+    def test_a_space_that_cannot_be_read(self, path, why, capsys):
+        assert main(["run", "--space", path, "--budget", "1", "--", "true"]) == 2
+        (error,) = capsys.readouterr().err.splitlines()
+        assert error.startswith(f"dale: error: {path} cannot be read: {why}; expected the path of a TOML file")
 
     def test_a_different_command_in_the_same_store(self, capsys):
         assert main(line("--budget", "1", "--no-progress")) == 0

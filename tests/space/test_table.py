@@ -158,7 +158,7 @@ def test_broken_files(tmp_path):
         rows_of(path)
     path.write_text("")
     assert rows_of(path) == []
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.csv cannot be read: .*; expected the path of a CSV file"):
         rows_of(tmp_path / "nowhere.csv")
 
 

@@ -31,11 +31,14 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw the plot."""
     options: dict[str, Any] = {"style": args.style}
+    kind = args.kind.replace("_", "-")
+    if kind not in NAMES:
+        raise ValueError(f"KIND: expected one of {', '.join(NAMES)}, got {args.kind}")
     if args.params is not None:
-        if args.kind not in WITH_PARAMS:
-            raise ValueError(f"--params: expected with one of {', '.join(WITH_PARAMS)}, got {args.kind}")
+        if kind not in WITH_PARAMS:
+            raise ValueError(f"--params: expected with one of {', '.join(WITH_PARAMS)}, got {kind}")
         options["params"] = args.params.split(",")
-    output = Path(args.output or f"{args.kind}.png")
-    save(plot_of_kind(args.store, args.kind, **options), output)
+    output = Path(args.output or f"{kind}.png")
+    save(plot_of_kind(args.store, kind, **options), output)
     print(f"wrote {output}")
     return 0

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dale._arrays import Vector
-from dale.errors import SpaceError
+from dale.errors import SpaceError, unreadable
 from dale.space.parameter import Parameter, parse_number
 from dale.space.point import Params
 from dale.space.space import Space
@@ -114,7 +114,11 @@ def values_of(rows: Sequence[Row], column: str, numbers: Iterable[int] | None = 
 
 
 def _rows_of_file(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8-sig") as file, _cells_of_any_length():
+    try:
+        file = path.open(newline="", encoding="utf-8-sig")
+    except OSError as error:
+        raise unreadable(path, error, "the path of a CSV file with a column for each parameter") from None
+    with file, _cells_of_any_length():
         reader = csv.reader(file)
         names = [_unescape(name.strip()) for name in next(reader, [])]
         _check_names(names, str(path))

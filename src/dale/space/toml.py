@@ -35,7 +35,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from dale.errors import SpaceError
+from dale.errors import SpaceError, unreadable
 from dale.space.parameter import PARAMETER_TYPES, Conditional, Parameter
 
 SYNONYMS = {  # keys of other libraries
@@ -56,6 +56,9 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Parameter | Condi
             raise RecursionError
         tables = tomllib.loads(text)
         repr(tables)  # as the messages below show them
+    except OSError as error:
+        expected = "the path of a TOML file with the parameters, for example: rate = [0.0, 1.0]"
+        raise unreadable(path, error, expected) from None
     except ValueError as error:
         raise SpaceError(f"{os.fspath(path)} is not a valid TOML file: {error}") from None
     except RecursionError:
