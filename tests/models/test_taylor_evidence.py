@@ -145,8 +145,8 @@ def test_evidence_is_comparable_between_degrees_radii_of_convergence_and_shapes(
         assert np.ptp(densities) > 10
 
 
-@pytest.mark.slow
-def test_values_drawn_from_a_prior_are_explained_best_by_it():
+@pytest.mark.parametrize("n_draws", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_values_drawn_from_a_prior_are_explained_best_by_it(n_draws):
     """On average over draws, for every pair of degrees and shapes: Gibbs' inequality."""
     rng, d, n, radius = np.random.default_rng(0), 2, 16, 0.1
     X = radius * rng.uniform(-1.5, 1.5, (n, d))
@@ -160,7 +160,6 @@ def test_values_drawn_from_a_prior_are_explained_best_by_it():
         with digits:
             lowers.append(np.array(mp.cholesky(oracle.K).tolist(), dtype=float))
     advantage = np.zeros((len(priors), len(priors)))
-    n_draws = 200
     for truth, lower in enumerate(lowers):
         for _ in range(n_draws):
             y = lower @ rng.normal(size=n)
@@ -279,3 +278,27 @@ def test_the_shape_of_a_narrow_valley_has_more_evidence_than_a_ball():
         )
         gains.append([ball - narrow, across - ball])
     assert np.all(np.median(gains, axis=0) > 5), gains
+
+
+def test_what_was_fitted_to_the_same_observations_is_not_fitted_again(monkeypatch):
+    """In the same shape a structured model is searched for next to the plain one; the result is the same."""
+    model = random_model(4, "waves")
+    X, fits = model.frame.to_cube(model.Z), []
+    fit = SeriesData.fit
+    monkeypatch.setattr(SeriesData, "fit", lambda self, *args: fits.append(args[0]) or fit(self, *args))
+
+    def both(data):
+        fits.clear()
+        for structured in (False, True):
+            found = TaylorModel.search(model.frame, 0.0, data(), model.starts, structured=structured)
+        return found, list(fits)
+
+    def new():
+        return SeriesData.of(model.frame.to_local(X), model.differences, model.degree)
+
+    one = new()
+    (plain, repeated), (shared, once) = both(new), both(lambda: one)
+    assert set(repeated) == set(once)
+    assert len(repeated) > len(once) == len(set(once))
+    assert (plain.starts, plain.loss) == (shared.starts, shared.loss)
+    np.testing.assert_array_equal(plain.weights, shared.weights)

@@ -173,13 +173,17 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class SeriesData:
-    """Observations in local coordinates, the nearest first; without the center, unless there is noise."""
+    """Observations in local coordinates, the nearest first; without the center, unless there is noise.
+
+    ``searched`` has the posteriors that searches have computed, so that the next search does not repeat them.
+    """
 
     Z: Matrix
     differences: Vector
     r: Vector
     max_degree: int
     noise: Noise | None = None
+    searched: dict[Series, SeriesFit] = field(default_factory=dict)
 
     @classmethod
     def of(cls, Z: Matrix, differences: Vector, max_degree: int, noise: Noise | None = None) -> SeriesData:
@@ -270,7 +274,6 @@ class _Walk:
     rhos: tuple[float, ...]
     mixed: tuple[float, ...]
     noises: tuple[float, ...]
-    fits: dict[Index, SeriesFit] = field(default_factory=dict)
 
     def series(self, at: Index) -> Series:
         """The series at a point of the grid."""
@@ -278,12 +281,11 @@ class _Walk:
 
     def fit(self, at: Index) -> SeriesFit:
         """Its posterior; the loss includes what a plain quadratic has to pay."""
-        if at not in self.fits:
-            fit = self.data.fit(self.series(at), self.radius)
-            if self.rhos[at[0]] > RHOS[-1]:
-                fit = fit._replace(loss=fit.loss + MIN_LOG_BAYES_FACTOR)
-            self.fits[at] = fit
-        return self.fits[at]
+        series, searched = self.series(at), self.data.searched
+        if series not in searched:
+            fit = self.data.fit(series, self.radius)
+            searched[series] = fit._replace(loss=fit.loss + MIN_LOG_BAYES_FACTOR) if series.is_quadratic else fit
+        return searched[series]
 
     def loss(self, at: Index) -> float:
         """Of the posterior."""

@@ -135,6 +135,13 @@ class TaylorModel:
             array([1.5, 0.5])
         """
         data = SeriesData.of(frame.to_local(X), y - value, min(affordable_degree(X.shape[1]), max_degree), noise)
+        return cls.search(frame, value, data, starts, structured=structured)
+
+    @classmethod
+    def search(
+        cls, frame: Ellipsoid, value: float, data: SeriesData, starts: Sequence[Series], *, structured: bool
+    ) -> TaylorModel:
+        """The same from data in the coordinates of the frame: another search of them repeats no fit."""
         found = most_probable(data, frame.radius, starts, structured=structured)
         return cls._of(frame, value, data, found[0][1], tuple(series for series, _ in found))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from dale.methods.default.trust_region import TrustRegion
 from dale.models.base import Prediction, PredictionDerivatives
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.failure_boundary import FailureBoundary
-from dale.models.series import Series
+from dale.models.monomials import affordable_degree
+from dale.models.series import Series, SeriesData
 from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import FunctionValues
 from dale.space.domain import Domain
@@ -109,7 +110,8 @@ class LocalProblem:
         """The model of the objective in the most probable shape of the region."""
         s, region = self.settings, self.region
         if s.shapes:
-            model = learn_shape(self._fit_objective, region.shape, region.radius, self.movable, structured=s.structured)
+            fit = partial(self._fit_objective, memory={})
+            model = learn_shape(fit, region.shape, region.radius, self.movable, structured=s.structured)
         else:
             model = self._fit_objective()
         model = self._with_far_data(model)
@@ -158,10 +160,11 @@ class LocalProblem:
         starts: Sequence[Series] = (),
         *,
         structured: bool = False,
+        memory: dict[bytes, SeriesData] | None = None,
     ) -> TaylorModel:
         """The model of the objective in a shape."""
         frame = Ellipsoid(self.X[self.center], self.region.radius, shape)
-        return self._fit(frame, self.y, starts, structured=structured)
+        return self._fit(frame, self.y, starts, structured=structured, memory=memory)
 
     def _fit(
         self,
@@ -171,21 +174,21 @@ class LocalProblem:
         *,
         structured: bool = False,
         rows: np.ndarray | None = None,
+        memory: dict[bytes, SeriesData] | None = None,
     ) -> TaylorModel:
-        """The model of values y (n,) in a frame; of near ones, or of these rows."""
+        """The model of values y (n,) in a frame; of near ones, or of these rows.
+
+        ``memory`` has the same observations in the coordinates of each shape, so that searches share their fits.
+        """
         value, rows, noise = float(y[self.center]), self.near if rows is None else rows, None
         if self._noisy_center is not None and y is self.y:
             noise, starts = self._noisy_center.noise, starts or self._noisy_center.model.starts
-        return TaylorModel.fit(
-            frame,
-            self.X[rows],
-            y[rows],
-            value,
-            max_degree=self.settings.max_degree if noise is None else min(self.settings.max_degree, MAX_DEGREE),
-            noise=noise,
-            starts=starts,
-            structured=structured,
-        )
+        memory, shape = {} if memory is None else memory, b"" if frame.shape is None else frame.shape.tobytes()
+        if shape not in memory:
+            degree = min(affordable_degree(self.X.shape[1]), self.settings.max_degree)
+            degree = degree if noise is None else min(degree, MAX_DEGREE)
+            memory[shape] = SeriesData.of(frame.to_local(self.X[rows]), y[rows] - value, degree, noise)
+        return TaylorModel.search(frame, value, memory[shape], starts, structured=structured)
 
     @cached_property
     def _noisy_center(self) -> Center | None:
