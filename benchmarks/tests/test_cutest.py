@@ -29,7 +29,7 @@ REFERENCES = {"A": 8.0, "B": 3.0, "C": 1.0}
 
 def runs():
     return [
-        Run(name, "bounds", DIMENSIONS[name], method, seed, 10 * (DIMENSIONS[name] + 1), history, REFERENCES[name])
+        Run(name, method, seed, 10 * (DIMENSIONS[name] + 1), "bounds", DIMENSIONS[name], history, REFERENCES[name])
         for name, by_method in HISTORIES.items()
         for method, by_seed in by_method.items()
         for seed, history in by_seed.items()
@@ -213,14 +213,14 @@ class TestProfiles:
 
     def test_with_constraints_the_reference_is_the_median_of_the_first_feasible_values(self):
         histories = [[(1, 9.0), (2, 1.0)], [(5, 4.0)], [(3, 5.0), (4, 0.5)], []]
-        [problem] = problems_of(Run("P", "constrained", 2, "m", s, 9, h) for s, h in enumerate(histories)).values()
+        [problem] = problems_of(Run("P", "m", s, 9, "constrained", 2, h) for s, h in enumerate(histories)).values()
         assert problem.reference == 5.0
         assert problem.least == 0.5
 
     def test_problems_that_not_all_methods_have_are_left_out(self):
-        extra = Run("D", "bounds", 2, "default", 0, 30, [(1, 1.0)], 2.0)
-        infeasible = Run("E", "constrained", 2, "default", 0, 30)
-        failed = Run("F", "bounds", 2, "default", 0, 30, [(1, 1.0)], 2.0, error="ValueError")
+        extra = Run("D", "default", 0, 30, "bounds", 2, [(1, 1.0)], 2.0)
+        infeasible = Run("E", "default", 0, 30, "constrained", 2)
+        failed = Run("F", "default", 0, 30, "bounds", 2, [(1, 1.0)], 2.0, error="ValueError")
         study = study_of(problems_of([*runs(), extra, infeasible, failed]))
         assert list(study.problems) == ["A", "B", "C"]
         assert study.left_out == 1
@@ -233,7 +233,7 @@ class TestProfiles:
 
     def test_errors(self):
         with pytest.raises(ValueError, match="expected runs with one budget, got 20, 30 evaluations"):
-            problems_of([Run("A", "bounds", 2, "default", 0, 20, [(1, 1.0)], 2.0), runs()[0]])
+            problems_of([Run("A", "default", 0, 20, "bounds", 2, [(1, 1.0)], 2.0), runs()[0]])
         with pytest.raises(ValueError, match="--methods: expected some of cobyqa, default, got bads"):
             study_of(problems_of(runs()), ["bads"])
         with pytest.raises(ValueError, match="with the same seeds, got none"):

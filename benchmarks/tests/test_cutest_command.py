@@ -25,7 +25,7 @@ def rows(tmp_path):
     for (name, kind), by_method in histories.items():
         reference = None if kind == "constrained" else 10.0
         for method, history in by_method.items():
-            jsonl.append(path, Run(name, kind, 2, method, 0, 30, history, reference))
+            jsonl.append(path, Run(name, method, 0, 30, kind, 2, history, reference))
     return path
 
 

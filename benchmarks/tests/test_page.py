@@ -93,7 +93,7 @@ class TestCoco:
 def test_cutest(tmp_path):
     for name, last in (("A", 1.0), ("B", 1.0), ("C", 1.0)):
         for method, value in (("default", 0.0), ("cobyqa", last)):
-            run = CutestRun(name, "bounds", 2, method, 0, 150, [(1, 2.0), (20, value)], 2.0)
+            run = CutestRun(name, method, 0, 150, "bounds", 2, [(1, 2.0), (20, value)], 2.0)
             jsonl.append(tmp_path / "cutest/bounds.jsonl", run)
     text = cutest.section(Published(tmp_path))
     assert text.startswith("## CUTEst")

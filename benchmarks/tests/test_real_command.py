@@ -17,8 +17,9 @@ from dale_bench.contender import Spent
 from dale_bench.real import PROBLEMS, contenders, report, runs
 from dale_bench.real.contenders import ENTRIES, OnCube, Unconditional
 from dale_bench.real.problem import Real
-from dale_bench.real.runs import Job, Run, jobs_for
+from dale_bench.real.runs import Run, jobs_for
 from dale_bench.real.scores import Scores, rounded
+from dale_bench.runner import ProblemJob
 from problem_cases import draws, spent
 
 
@@ -218,7 +219,7 @@ class TestTables:
 
 class TestRuns:
     def test_an_exact_run(self):
-        row = runs.run(Job("kinetics", "random", 0, 7))
+        row = runs.run(ProblemJob("kinetics", "random", 0, 7))
         assert (row.at, row.values, row.errors, row.points) == ([3, 7], [row.curve[2], row.curve[6]], [], [])
         assert row.curve == sorted(row.curve, reverse=True)
 
@@ -226,7 +227,7 @@ class TestRuns:
         asked = []
         mean = SimpleNamespace(value=3.0, error=0.5)
         monkeypatch.setattr(Real, "true_mean", lambda self, params: asked.append(params) or mean)
-        row = runs.run(Job("queue", "random", 0, 8))
+        row = runs.run(ProblemJob("queue", "random", 0, 8))
         lowest = [int(np.argmin(row.curve[:n])) for n in (4, 8)]
         assert row.values == [3.0, 3.0]
         assert row.errors == [0.5, 0.5]
@@ -236,7 +237,7 @@ class TestRuns:
 
     def test_a_failed_method_is_recorded(self, monkeypatch):
         monkeypatch.setattr(PROBLEMS["kinetics"].task(0).__class__, "__call__", lambda self, p: 1 / 0)
-        row = runs.run(Job("kinetics", "random", 0, 7))
+        row = runs.run(ProblemJob("kinetics", "random", 0, 7))
         assert row.error.startswith("ZeroDivisionError")
         assert row.values == [None, None]
 

@@ -69,6 +69,24 @@ class Job:
         return f"{self.method} on {self.function}, seed {self.seed}"
 
 
+@dataclass(frozen=True)
+class ProblemJob:
+    """One run on a problem that is not a function of this package: a real one, or one of CUTEst."""
+
+    problem: str
+    method: str
+    seed: int
+    budget: int
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """Identifies the run."""
+        return self.problem, self.method, self.seed, self.budget
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.problem}, seed {self.seed}"
+
+
 def run(job: Job) -> Row:
     """Run a method on a function."""
     return record(job, contender(job.method), Objective(get(job.function, job.seed), job.budget))

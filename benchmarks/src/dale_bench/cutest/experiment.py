@@ -38,7 +38,7 @@ def jobs_for(entries: Sequence[Entry], methods: Sequence[str], seeds: Sequence[i
     kinds = {entry.kind for entry in entries}
     names = {kind: [contender_of(kind, method).name for method in methods] for kind in kinds}
     return [
-        Job(entry.name, entry.kind, entry.dimension, method, seed, factor * (entry.dimension + 1))
+        Job(entry.name, method, seed, factor * (entry.dimension + 1), entry.kind, entry.dimension)
         for seed in seeds
         for entry in entries
         for method in names[entry.kind]

@@ -8,25 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dale_bench import jsonl
+from dale_bench.runner import ProblemJob
 
 History = Sequence[tuple[int, float]]  # (evaluation, value): evaluations count from 1, values decrease
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(ProblemJob):
     """A run to make."""
 
-    problem: str
     kind: str
     dimension: int
-    method: str
-    seed: int
-    budget: int
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """Identifies the run."""
-        return self.problem, self.method, self.seed, self.budget
 
     def __str__(self) -> str:
         return f"{self.method} on {self.problem} (d = {self.dimension}), seed {self.seed}"
@@ -38,11 +30,11 @@ class Run(Job):
 
     Attributes:
         problem: The name of the problem.
-        kind: The kind of the problem.
-        dimension: The number of variables.
         method: The name of the method.
         seed: The seed of the method.
         budget: The number of evaluations.
+        kind: The kind of the problem.
+        dimension: The number of variables.
         history: The evaluations that improved the best feasible value, with their values.
         reference: The value f_0 of the convergence test; None with constraints.
         seconds: Time outside the objective.

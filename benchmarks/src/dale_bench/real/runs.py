@@ -24,32 +24,14 @@ from dale_bench.names import unknown
 from dale_bench.real import PROBLEMS
 from dale_bench.real.contenders import ENTRIES
 from dale_bench.real.problem import EXACT, NOISY, Mean, NoisyTask, Real
-from dale_bench.runner import attempt, run_jobs
+from dale_bench.runner import ProblemJob, attempt, run_jobs
 
 KINDS = (EXACT, NOISY)
 DIGITS = 10  # of stored values
 
 
 @dataclass(frozen=True)
-class Job:
-    """One run."""
-
-    problem: str
-    method: str
-    seed: int
-    budget: int
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """Identifies the run."""
-        return self.problem, self.method, self.seed, self.budget
-
-    def __str__(self) -> str:
-        return f"{self.method} on {self.problem}, seed {self.seed}"
-
-
-@dataclass(frozen=True)
-class Run(Job):
+class Run(ProblemJob):
     """A completed run.
 
     Attributes:
@@ -92,7 +74,7 @@ def checkpoints(budget: int) -> list[int]:
 
 def jobs_for(
     kinds: Sequence[str], problems: Sequence[str], methods: Sequence[str], seeds: Sequence[int], budget: int | None
-) -> list[Job]:
+) -> list[ProblemJob]:
     """All combinations in which the method applies; an empty sequence of problems or methods stands for all.
 
     Problems whose packages are not installed are skipped with a message.
@@ -105,16 +87,16 @@ def jobs_for(
             print(f"skipped: {real.name} (not installed: {', '.join(real.missing)})", file=sys.stderr)
             continue
         names = [name for name in known if not ENTRIES[name].obstacle(real)]
-        jobs += [Job(real.name, name, seed, budget or real.budget) for seed in seeds for name in names]
+        jobs += [ProblemJob(real.name, name, seed, budget or real.budget) for seed in seeds for name in names]
     return jobs
 
 
-def run_missing(jobs: Sequence[Job], path: Path, processes: int = 1) -> list[Run]:
+def run_missing(jobs: Sequence[ProblemJob], path: Path, processes: int = 1) -> list[Run]:
     """Make the runs that are missing in the file and return the rows of all jobs."""
     return run_jobs(jobs, path, run, Run, contender, processes=processes)
 
 
-def run(job: Job) -> Run:
+def run(job: ProblemJob) -> Run:
     """Make a run; with noise, estimate the true means of the recommended points afterwards."""
     real, method = find(job.problem), contender(job.method)
     task = real.task(job.seed, job.budget)
