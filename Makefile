@@ -13,10 +13,10 @@ export OPENBLAS_NUM_THREADS ?= 1
 demo: $(VENV)/plot.stamp  ## minimise a real problem, print the result, write plots and report pages
 	$(BIN)/python -m dale demo
 
-test: lint  ## lint, types, imports and all tests but the long ones
+test: lint $(VENV)/docs.stamp  ## lint, types, imports and all tests but the long ones
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/test.stamp $(VENV)/docs.stamp  ## the long tests: statistics over many seeds, storms, the documentation
+test-all: $(VENV)/test.stamp $(VENV)/docs.stamp  ## the long tests: more seeds, more evaluations, storms, the documentation
 	$(PYTEST) -m slow
 
 storm: $(VENV)/test.stamp  ## random kills, power cuts, full disks, ...: make storm MINUTES=60; SEED=1 CASE=power/17 repeats one

@@ -146,15 +146,15 @@ def test_values_whose_difference_overflows(noise):
     assert "best value" in str(result)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_variable_and_200_evaluations(seed):
+@pytest.mark.parametrize("budget", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_one_variable_and_many_evaluations(budget, seed):
     """After the minimum is found to its last digit, new points are still proposed."""
 
     def rippled(x):
         return float(np.sin(20 * x[0]) + x[0])
 
-    result = checked_run(rippled, cube(1), 200, seed)
+    result = checked_run(rippled, cube(1), budget, seed)
     grid = np.linspace(0, 1, 100_001)
     assert result.fun <= np.min(np.sin(20 * grid) + grid) + 1e-9
 

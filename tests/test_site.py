@@ -111,11 +111,13 @@ def undocumented(names):
     return [name for name in public_names() if name not in names and f"dale.{name.split('.')[-1]}" not in short]
 
 
-def built(directory):
+def built(directory, examples):
     """Build the site from a copy of the repository, so that nothing is left over from earlier builds."""
     shutil.copytree(ROOT, directory, ignore=shutil.ignore_patterns(".*", *MADE), dirs_exist_ok=True)
     site = directory / "docs" / "_build" / "html"
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", directory / "docs", site]
+    settings = () if examples else ("plot_gallery=0", "nb_execution_mode=off", "suppress_warnings=myst-nb.lexer")
+    command += [word for setting in settings for word in ("-D", setting)]
     environment = {**os.environ, "PYTHONPATH": str(directory / "src")}  # lines of the copy, not of an edited original
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 0, result.stderr
@@ -123,17 +125,22 @@ def built(directory):
 
 
 @needs_sphinx
-@pytest.mark.slow
-def test_the_site(tmp_path):
-    """One test, because each worker of pytest-xdist would build a site of its own."""
-    site = built(tmp_path)
+@pytest.mark.parametrize("examples", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_site(tmp_path, examples):
+    """With and without its examples run. One test: each worker of pytest-xdist would build a site of its own."""
+    site = built(tmp_path, examples)
     pages = read(site)
     assert len(pages) > 150
     assert broken_links(pages) == []
     assert other_hosts(site, pages) == []
 
     assert undocumented(documented(site)) == []
+    if examples:
+        every_example_has_run(site, pages)
 
+
+def every_example_has_run(site, pages):
+    """Each has a picture on its page and in the gallery; each tutorial has outputs."""
     examples = sorted((ROOT / "docs" / "gallery").glob("*/plot_*.py"))
     assert len(examples) >= 10
     for path in examples:

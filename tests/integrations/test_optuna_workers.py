@@ -1,4 +1,4 @@
-"""Four processes with the same seed share a study, and two of them are killed on the way.
+"""Several processes with the same seed share a study, and some of them are killed on the way.
 
 Run on SQLite, on a journal file, and on a PostgreSQL server that the test starts for itself.
 """
@@ -20,9 +20,9 @@ from optuna.trial import TrialState
 from optuna_worker import STUDY, storage_of
 
 HERE = Path(__file__).parent
-N_WORKERS, N_TRIALS = 4, 50
-KILL_AFTER = (50, 90)  # trials of all workers
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+LONG = {"n_workers": 4, "n_trials": 50, "kill_after": (50, 90)}  # trials of each worker, and of all
+SHORT = {"n_workers": 2, "n_trials": 8, "kill_after": (6,)}
 
 
 def server_program(name):
@@ -100,31 +100,41 @@ class Workers:
         return "".join(errors.read_text() for _, _, errors in self.started)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "journal", "postgresql"])
 def test_no_trial_is_lost_and_no_point_is_evaluated_twice(kind, tmp_path):
+    assert shared_study(kind, tmp_path, **LONG) < 0.3979
+
+
+def test_no_trial_of_two_short_workers_is_lost(tmp_path):
+    shared_study("sqlite", tmp_path, **SHORT)
+
+
+def shared_study(kind, tmp_path, n_workers, n_trials, kill_after):
+    """Let workers share a study, and check its trials; its best value."""
     with storage_address(kind, tmp_path) as address:
         storage = storage_of(address)
         study = optuna.create_study(study_name=STUDY, storage=storage)
         workers = Workers(address, tmp_path)
-        for _ in range(N_WORKERS):
-            workers.start(N_TRIALS)
-        for number, after in enumerate(KILL_AFTER):
+        for _ in range(n_workers):
+            workers.start(n_trials)
+        for number, after in enumerate(kill_after):
             workers.kill(number, after)
-            workers.start(N_TRIALS - len(workers.acknowledged(number)))
+            workers.start(n_trials - len(workers.acknowledged(number)))
         codes = [process.wait(timeout=600) for process, _, _ in workers.started]
         trials, best = study.trials, study.best_value
         if kind != "journal":
             storage.remove_session()
             storage.engine.dispose()
-    assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0, 0, 0, 0]
+    assert codes == [-signal.SIGKILL] * len(kill_after) + [0] * n_workers
     assert workers.errors() == ""
     acknowledged = {number: (params, value) for number, params, value in workers.all_acknowledged()}
-    assert len(acknowledged) == N_WORKERS * N_TRIALS
+    assert len(acknowledged) == n_workers * n_trials
     assert all((trials[n].params, trials[n].value) == outcome for n, outcome in acknowledged.items())
     assert [t.number for t in trials] == list(range(len(trials)))
     complete = [t for t in trials if t.state is TrialState.COMPLETE]
-    assert len(complete) <= len(acknowledged) + 2  # each of the killed may have died between the two
-    assert len(trials) <= len(acknowledged) + 2
+    assert len(complete) <= len(acknowledged) + len(kill_after)  # the killed may have died between the two
+    assert len(trials) <= len(acknowledged) + len(kill_after)
     points = [tuple(sorted(t.params.items())) for t in trials if len(t.params) == 2]
     assert len(set(points)) == len(points)
-    assert best < 0.3979
+    return best

@@ -35,7 +35,7 @@ def n_resolved(points, level):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e3, 1e15])
+@pytest.mark.parametrize("scale", [1e-12, 1e15])
 @pytest.mark.parametrize("shift", [0.0, 1e6, -1e6])
 def test_rescaled_values_give_the_same_points(branin_points, method, scale, shift):
     """All of them; with a shift, until the default has used up the digits that a shifted value has left."""
@@ -47,7 +47,7 @@ def test_rescaled_values_give_the_same_points(branin_points, method, scale, shif
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("width", [1e-12, 1e-3, 1e12])
+@pytest.mark.parametrize("width", [1e-12, 1e12])
 def test_rescaled_bounds_give_the_same_points(branin_points, method, width):
     branin = get("branin")
     lower, upper = np.array(branin.bounds).T

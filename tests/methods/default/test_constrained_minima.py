@@ -11,7 +11,7 @@ def wavy(t):
     return t * (1 + 0.05 * np.sin(4 * np.log(abs(t)))) if t else 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_steep_minimum_in_a_corner_of_two_constraints(seed):
     """Models predict each step with an error of some percent; the region stays open until coordinates end."""
     optimizer = Optimizer([(0, 1)] * 2, seed=seed)

@@ -82,9 +82,10 @@ def points(fun, space):
     return np.array([t.unit_x for t in run(fun, space, 30, seed=2).history])
 
 
-@pytest.fixture(scope="module", params=["branin", "hart3"])
-def case(request):
-    function = get(request.param)
+@pytest.fixture(scope="module")
+def case():
+    """In three variables; tests/methods/test_invariance.py has two."""
+    function = get("hart3")
     return function, points(function.fun, function.bounds)
 
 

@@ -137,7 +137,7 @@ class TestRobustness:
             "basin in a plateau": lambda x: min(0.0, float(np.sum((x - 0.3) ** 2)) - 0.05),
             "staircase": lambda x: float(np.sum(np.floor(4 * x))),
         }
-        assert all_different(run(functions[name], [(0, 1)] * d, 40, seed))
+        assert all_different(run(functions[name], [(0, 1)] * d, 25, seed))
 
     @pytest.mark.parametrize(("d", "n"), [(1, 25), (12, 40)])
     def test_few_and_many_dimensions(self, d, n):

@@ -22,6 +22,7 @@ from dale.space.domain import Domain
 SHAPED, ROUND = DefaultMethod(), DefaultMethod(taylor=TaylorSettings(shapes=False))
 MIXED = dale.Space(n=dale.Int(0, 10), x=(0.0, 1.0), y=(0.0, 1.0))
 SMALLEST = 1e-12  # regret; smaller ones are rounding errors
+SLOW = pytest.mark.slow
 
 
 class Valley:
@@ -183,31 +184,38 @@ def test_on_the_boundary(make):
     assert np.max(with_shapes) < -6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [inside, face, input_constraint, outcome_constraint])
-def test_shapes_are_clearly_better(make):
-    without, with_shapes = log_regrets(make, 40, range(6))
+@pytest.mark.parametrize(
+    ("make", "n_seeds"),
+    [(inside, 2), *(pytest.param(m, 6, marks=SLOW) for m in (inside, face, input_constraint, outcome_constraint))],
+)
+def test_shapes_are_clearly_better(make, n_seeds):
+    without, with_shapes = log_regrets(make, 40, range(n_seeds))
     assert np.mean(with_shapes) < np.mean(without) - 1, (without, with_shapes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "n_seeds"),
-    [(integer, 6), (options, 6), (integer_and_input_constraint, 4), (integer_and_outcome_constraint, 4)],
+    [
+        (integer, 1),
+        pytest.param(integer, 6, marks=SLOW),
+        pytest.param(options, 6, marks=SLOW),
+        pytest.param(integer_and_input_constraint, 4, marks=SLOW),
+        pytest.param(integer_and_outcome_constraint, 4, marks=SLOW),
+    ],
 )
 def test_shapes_are_clearly_better_in_mixed_spaces(make, n_seeds):
     without, with_shapes = log_regrets(make, 60, range(n_seeds))
     assert np.mean(with_shapes) < np.mean(without) - 1, (without, with_shapes)
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize(("batch", "n"), [(4, 60), (8, 80)])
 def test_shapes_are_clearly_better_in_batches(batch, n):
     without, with_shapes = log_regrets(inside, n, range(6), batch)
     assert np.mean(with_shapes) < np.mean(without) - 1, (without, with_shapes)
 
 
-@pytest.mark.slow
+@SLOW
 def test_shapes_are_clearly_better_with_data_added_later():
     logs = []
     for method in (ROUND, SHAPED):
@@ -240,7 +248,7 @@ def test_a_shape_is_learnt_from_added_data_alone(space):
 
 @pytest.mark.parametrize("make", [inside, integer, options, integer_and_outcome_constraint])
 def test_batches_of_eight_are_different_points(make):
-    optimizer = make(np.random.default_rng([0, 1])).run(SHAPED, 0, 64, batch=8)
+    optimizer = make(np.random.default_rng([0, 1])).run(SHAPED, 0, 48, batch=8)
     assert shapes_of(optimizer.history)
     assert len({t.unit_x.tobytes() for t in optimizer.history}) == len(optimizer.history)
 
