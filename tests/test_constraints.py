@@ -69,7 +69,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_proposal_violates_an_input_constraint(name, seed):
     fun, space, constraint, allowed = PROBLEMS[name]

@@ -31,6 +31,7 @@ def test_runs_in_processes_give_the_errors_of_all_of_them():
     np.testing.assert_array_equal(both, np.concatenate(apart))
 
 
+@pytest.mark.slow
 def test_calibrated_predictions_are_right_more_often():
     names = ["ackley5:moved:rotated", "griewank4:moved:rotated"]
     calibrated, other = (errors_of_runs(names, 1, method) for method in (None, VARIANTS["not-calibrated"]()))
