@@ -57,7 +57,9 @@ class TestConditional:
         b, c = dale.Int(1, 3).when(a="x"), dale.Int(0, 1).when(b=[1, 2])
         space = dale.Space(a=dale.Choice(["x", "y", "z"]), b=b, c=c)
         calls = []
-        result = dale.minimize(lambda p: calls.append(tuple(p.values())) or len(calls), space, budget=50, seed=0)
+        result = dale.minimize(
+            lambda p: calls.append(tuple(p.values())) or len(calls), space, budget=50, seed=0, noise=0
+        )
         assert (result.status, result.nfev) == (4, 7)
         assert sorted(calls) == [("x", 1, 0), ("x", 1, 1), ("x", 2, 0), ("x", 2, 1), ("x", 3), ("y",), ("z",)]
 

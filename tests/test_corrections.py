@@ -130,7 +130,7 @@ class TestDiscard:
 
     def test_the_point_may_be_proposed_again(self):
         optimizer = dale.Optimizer({"n": dale.Int(1, 3)}, seed=0)
-        for trial in optimizer.ask(3):
+        for trial in [*optimizer.ask(3), optimizer.ask(at={"n": 1})]:
             optimizer.tell(trial, float(trial.params["n"]))
         with pytest.raises(dale.SpaceExhausted):
             optimizer.ask()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dale
+from dale.history.reason import Source
 from dale.view import (
     calibration_data,
     convergence_data,
@@ -192,15 +193,16 @@ def test_outcome_constraints_and_noise():
 def test_a_finite_slice_is_exhausted_and_others_are_not():
     space = dale.Space(n=dale.Int(1, 4), c=dale.Choice(["a", "b"]))
     optimizer = dale.Optimizer(space, seed=0)
-    for _ in range(4):
+    for _ in range(5):  # the last one is a replicate, to test for noise
         trial = optimizer.ask(fixed={"c": "a"})
         optimizer.tell(trial, trial.params["n"])
+    assert (trial.reason.source, trial.params) == (Source.REPLICATE, {"n": 1, "c": "a"})
     with pytest.raises(dale.SpaceExhausted, match="all 4 points"):
         optimizer.ask(fixed={"c": "a"})
     assert optimizer.ask(fixed={"c": "b"}).params["c"] == "b"
     assert len(optimizer.ask(9)) == 3
     result = dale.minimize(lambda p: p["n"], space, budget=20, seed=0, fixed={"c": "b"})
-    assert (result.status, result.nfev) == (dale.Status.SPACE_EXHAUSTED, 4)
+    assert (result.status, result.nfev) == (dale.Status.SPACE_EXHAUSTED, 5)
 
 
 def test_many_points_of_a_large_finite_slice():

@@ -77,10 +77,11 @@ class TestSpacesOfAnyKind:
             optimizer.tell(trial, trial.params["a"] + trial.params["c"] + (trial.params["b"] is None))
         assert len({tuple(t.params.values()) for t in optimizer.history}) == 12
         assert optimizer.best.params == {"a": 1, "b": "x", "c": 0.0}
+        optimizer.tell(optimizer.ask(), 1.0)  # the best one again, to test for noise
         for n in (None, 3):
             with pytest.raises(dale.SpaceExhausted, match=r"all 12 points of the space have been proposed; .*result"):
                 optimizer.ask(n)
-        assert len(optimizer.history) == 12
+        assert len(optimizer.history) == 13
         assert optimizer.ask(at=trial.params).params == trial.params  # a user may evaluate a point again
 
     def test_a_batch_proposes_the_remaining_points(self):

@@ -337,6 +337,8 @@ class Optimizer(ChangingRun):
     def _ask_new(self, snapshot: Snapshot) -> Trial:
         """A trial at the next proposal."""
         history, taken = snapshot.history, snapshot.taken
+        if (last := snapshot.last_replicate) is not None:
+            return self._again(last, Reason(Source.REPLICATE, length_scale=history.length_scale))
         snapshot.domain.check_not_exhausted(taken)
         point, reason = self._propose(snapshot)
         if reason.source is Source.REPLICATE and (known := history.best_at(point)):

@@ -149,7 +149,7 @@ def test_the_time_limit(kind, tmp_path):
 def test_a_finite_space(kind):
     with arguments(kind) as more:
         result = dale.minimize(narrow, [dale.Int(1, 3), dale.Int(1, 2)], budget=50, seed=0, **more)
-    assert (result.status, result.nfev, result.fun) == (4, 6, 2)
+    assert (result.status, result.nfev, result.fun) == (4, 7, 2)  # the best one twice, to test for noise
 
 
 @each_evaluator

@@ -25,8 +25,11 @@ from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import MAX_NOISE_STD, NoisyGP
+from dale.models.relevance import length_scale_ratios
 from dale.models.transforms import Standardize
 from dale.space.point import Params
+
+RATIOS_GROWTH = 1.1  # of the number of observations between two fits of the ratios of length-scales
 
 
 class Best(NamedTuple):
@@ -138,7 +141,18 @@ class Observations:
         rows = np.flatnonzero(self.has_value)[-MAX_OBSERVATIONS:]
         known = None if self.noise.known is None else self.noise.known[-MAX_OBSERVATIONS:]
         scale = self.standardize
-        return NoisyGP.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0), kernel)
+        ratios = self._length_scale_ratios() if kernel is SquaredExponential else None
+        return NoisyGP.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0), kernel, ratios)
+
+    def _length_scale_ratios(self) -> tuple[float, ...] | None:
+        """How fast the values vary along each coordinate.
+
+        They are learnt anew whenever the number of observations has grown by ``RATIOS_GROWTH``, from the first so many,
+        so that they cost little and are a function of the observations.
+        """
+        rows = np.flatnonzero(self.has_value)
+        n = int(RATIOS_GROWTH ** math.floor(math.log(len(rows), RATIOS_GROWTH)) + 0.5)
+        return length_scale_ratios(self.X[rows[:n]], self.y[rows[:n]])
 
     @cached_property
     def best(self) -> Best | None:
@@ -158,9 +172,13 @@ class Observations:
         if center is None:
             mean, std = model.at(lowest)
             return Best(lowest, scale.inverse(mean), self.noise.level, scale.inverse_scale(std))
-        value, std = center.model.value, scale.inverse_scale(center.model.value_std)
-        noise = scale.inverse_scale(center.model.noise_at_center)
-        return Best(center.row, scale.lowest + scale.inverse_scale(value), noise, std)
+        value = scale.lowest + scale.inverse_scale(center.model.value)
+        mean, gp_std = model.at(center.row)
+        difference, gp_std = abs(value - scale.inverse(mean)), scale.inverse_scale(gp_std)
+        # What two models of the same values differ by, beyond the std of the global one, is an error of the local one.
+        excess = math.sqrt(max(difference - gp_std, 0.0)) * math.sqrt(difference + gp_std)
+        std = math.hypot(scale.inverse_scale(center.model.value_std), excess)
+        return Best(center.row, value, scale.inverse_scale(center.model.noise_at_center), std)
 
     @cached_property
     def recommended(self) -> Center | None:

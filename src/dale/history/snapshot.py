@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from dale._arrays import Matrix
 from dale._computing import computing
 from dale.history.history import History
@@ -121,6 +123,24 @@ class Snapshot:
         """The minima that the observations show, best first, in the user's units."""
         with computing():
             return find_minima(self.history, self.domain)
+
+    @property
+    def last_replicate(self) -> Trial | None:
+        """The best trial, once every point of a finite space has been evaluated and none of them twice; else None.
+
+        Its replicate shows whether the values are noisy, so that replicates are worth evaluating. As a value that other
+        points have too may be equal by chance, there are two replicates of such a trial.
+        """
+        history, observations = self.history, self.history.observations
+        if not self.is_exhausted or len(history.pending) or history.retries:
+            return None
+        is_known = bool(np.isfinite(observations.noise_std).any())  # also where it is 0
+        best = self.incumbent.trial
+        if best is None or is_known or observations.noise.level > 0:
+            return None
+        is_tied = bool(np.any((observations.y == best.loss) & np.any(best.unit_x != observations.X, axis=1)))
+        n_replicates = len(observations.X) - len({x.tobytes() for x in observations.X})
+        return best if n_replicates < 1 + is_tied else None
 
     def holding(self, fixed: Any) -> Snapshot:
         """The same with some parameters held at given values, by name.

@@ -219,7 +219,7 @@ class Tolerance:
         if snapshot.history.retries or snapshot.incumbent.noise > 0:
             return False
         if snapshot.is_exhausted:
-            return len(snapshot.history.pending) == 0
+            return len(snapshot.history.pending) == 0 and snapshot.last_replicate is None
         if not _is_calm(snapshot, tolerance):
             return False
         reason = self.next_reason(snapshot)

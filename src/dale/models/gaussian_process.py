@@ -135,6 +135,11 @@ class GaussianProcess:
         variance = self.prior.variance * np.maximum(1 - np.sum(v**2, axis=0), 0.0)
         return Prediction(self.prior.mean + k @ self.weights, np.sqrt(variance))
 
+    def covariance(self, A: Matrix, B: Matrix) -> Matrix:
+        """Posterior covariances of points A (m, d) with points B (k, d): (m, k)."""
+        v, w = (self.factor.solve_lower(self.kernel(C, self.points).T) for C in (A, B))
+        return self.prior.variance * (self.kernel(A, B) - v.T @ w)
+
     def predict_with_gradient(self, x: Vector) -> PredictionGradient:
         """Mean, std and their gradients at one point x (d,)."""
         k = self.kernel(x[None, :], self.points)[0]

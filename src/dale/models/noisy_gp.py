@@ -33,7 +33,7 @@ from scipy.linalg.lapack import dormqr, dptsv, dsytrd
 
 from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
-from dale.models.kernels.base import KernelFactory
+from dale.models.kernels.base import KernelFactory, LengthScale
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import leave_one_out
 from dale.models.outlier_weights import outlier_factors, price
@@ -76,6 +76,7 @@ def fit_noise(
     kernel: KernelFactory = SquaredExponential,
     factors: Vector | None = None,
     length_scale: float | None = None,
+    ratios: tuple[float, ...] | None = None,
 ) -> NoisyFit:
     """Length-scale, mean, signal and noise of standardised values.
 
@@ -86,6 +87,7 @@ def fit_noise(
         kernel: The correlation function.
         factors: Of the std of the noise in each value, (n,), where it is unknown; None if they are all 1.
         length_scale: The length-scale; None for the most probable one.
+        ratios: Of the length-scale along each coordinate to it, (d,); None if they are all 1.
 
     Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
@@ -105,7 +107,8 @@ def fit_noise(
         """Of one length-scale."""
         if i not in found:
             l = float(scales[i])
-            all_losses, c, s2 = losses(kernel(l)(X, X), y, shape, eta, known=variances is not None)
+            K = kernel(_length_scales(l, ratios))(X, X)
+            all_losses, c, s2 = losses(K, y, shape, eta, known=variances is not None)
             k = int(np.argmin(all_losses))
             prior = (math.log(l / median) / PRIOR_LOG_STD) ** 2 / 2
             total = float(all_losses[k]) + own + prior
@@ -119,6 +122,11 @@ def fit_noise(
     best = min(range(1, len(scales), COARSE), key=loss)
     around = range(max(best - COARSE + 1, 0), min(best + COARSE, len(scales)))
     return found[min(around, key=loss)]
+
+
+def _length_scales(l: float, ratios: tuple[float, ...] | None) -> LengthScale:
+    """That along each coordinate; one number if they are all the same."""
+    return l if ratios is None else tuple(l * r for r in ratios)
 
 
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
@@ -156,6 +164,7 @@ class NoisyGP:
         fitted: The most probable parameters.
         kernel: The correlation function.
         transform: Of the standardised values before; None for none.
+        ratios: Of the length-scale along each coordinate to the fitted one, (d,); None if they are all 1.
 
     Examples:
         >>> X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
@@ -171,6 +180,7 @@ class NoisyGP:
     fitted: NoisyFit
     kernel: KernelFactory = SquaredExponential
     transform: Log1p | None = None
+    ratios: tuple[float, ...] | None = None
 
     @classmethod
     def of(
@@ -181,6 +191,7 @@ class NoisyGP:
         noise_std: Vector | None,
         scale: float,
         kernel: KernelFactory = SquaredExponential,
+        ratios: tuple[float, ...] | None = None,
     ) -> NoisyGP:
         """Fit to standardised values.
 
@@ -191,6 +202,7 @@ class NoisyGP:
             noise_std: Standard deviations of the noise in units of the objective, (n,); None if they are unknown.
             scale: One unit of the standardised values, in units of the objective.
             kernel: The correlation function.
+            ratios: Of the length-scale along each coordinate to the fitted one, (d,); None if they are all 1.
         """
         scale = max(scale, float(np.finfo(float).tiny))
         variances = None if noise_std is None else (np.minimum(noise_std, MAX_NOISE_STD * scale) / scale) ** 2
@@ -198,9 +210,10 @@ class NoisyGP:
         if transform is not None:
             v = transform(v)
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
-        fitted = fit_noise(X[sample], v[sample], None if variances is None else variances[sample], kernel)
+        known = None if variances is None else variances[sample]
+        fitted = fit_noise(X[sample], v[sample], known, kernel, ratios=ratios)
         all_noise = np.full(n, fitted.eta) if variances is None else variances / fitted.prior.variance
-        model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform)
+        model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform, ratios)
         return model if variances is not None or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
 
     def _robust(self, sample: np.ndarray) -> NoisyGP:
@@ -212,7 +225,7 @@ class NoisyGP:
 
         def refit(model: NoisyGP, factors: Vector, *, anywhere: bool = False) -> NoisyGP:
             l = None if anywhere else model.fitted.length_scale
-            fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], l)
+            fitted = fit_noise(self.X[sample], self.v[sample], None, self.kernel, factors[sample], l, self.ratios)
             return replace(model, fitted=fitted._replace(noise=fitted.eta * factors**2))
 
         robust, factors = outlier_factors(self, errors, refit, len(self.v))
@@ -223,7 +236,7 @@ class NoisyGP:
     @cached_property
     def posterior(self) -> GaussianProcess:
         """Of the signal."""
-        kernel = self.kernel(self.fitted.length_scale)
+        kernel = self.kernel(_length_scales(self.fitted.length_scale, self.ratios))
         return GaussianProcess.fit(kernel, self.X, self.v, self.fitted.prior, self.fitted.noise)
 
     @cached_property

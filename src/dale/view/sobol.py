@@ -83,10 +83,11 @@ def sobol_indices(model: PlotSurrogate, space: Space, held: Held | None = None) 
 
 def _in_closed_form(model: PlotSurrogate, space: Space, held: Held | None = None) -> SobolIndices:
     G, w = len(model.names), model.weights
+    fixed = {g for g, name in enumerate(model.names) if held is not None and name in held.values}
     a, B = [], []
     for g, name in enumerate(model.names):
         nodes, mass = _nodes(space.parameters[name])
-        if held is not None and name in held.values:
+        if held is not None and g in fixed:
             nodes, mass = held.point[None, model.groups[g]], np.ones(1)
         k = model.factor_of(g, nodes)
         a.append(mass @ k)
@@ -96,6 +97,8 @@ def _in_closed_form(model: PlotSurrogate, space: Space, held: Held | None = None
 
     def variance(kept: set[int]) -> float:
         """V(E[f | x_S])."""
+        if kept <= fixed:
+            return 0.0  # the difference of two large numbers would leave rounding errors
         product = np.ones((len(w), len(w)))
         for g in range(G):
             product *= B[g] if g in kept else outer[g]

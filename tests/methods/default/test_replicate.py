@@ -1,6 +1,7 @@
 """The replicate that tests for noise: when and where it is proposed, and that the models do not see it."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -120,6 +121,63 @@ class TestReplicate:
         assert proposal.point.tolist() == [0.31, 0.47]
 
 
+class TestLastReplicate:
+    """Once every point of a finite space has been evaluated, the best one is evaluated again."""
+
+    SPACE: ClassVar = {"n": dale.Int(0, 3)}
+
+    def run(self, values, **options):
+        optimizer = dale.Optimizer(self.SPACE, seed=0, **options)
+        for n, value in enumerate(values):
+            optimizer.add({"n": n}, value)
+        return optimizer
+
+    def test_one_that_differs_shows_noise(self):
+        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
+        trial = optimizer.ask()
+        assert (trial.reason.source, trial.params) == (Source.REPLICATE, {"n": 1})
+        with pytest.raises(dale.SpaceExhausted):  # while it is pending
+            optimizer.ask()
+        assert not optimizer.converged(1e9)
+        optimizer.tell(trial, 1.5)
+        assert optimizer.result().noise > 0
+        assert optimizer.ask().reason.source is not Source.REPLICATE
+
+    def test_one_that_agrees_shows_none(self):
+        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
+        assert not optimizer.converged(1e9)
+        optimizer.tell(optimizer.ask(), 1.0)
+        assert optimizer.converged(1e9)
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
+
+    def test_two_where_values_agree_by_chance(self):
+        optimizer = self.run([1.0, 1.0, 2.0, 4.0])
+        for _ in range(2):
+            optimizer.tell(optimizer.ask(), 1.0)
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
+
+    def test_one_that_fails_is_the_last(self):
+        optimizer = self.run([3.0, 1.0, 2.0, 4.0])
+        optimizer.fail(optimizer.ask())
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
+
+    def test_the_best_of_a_maximised_run(self):
+        assert self.run([3.0, 1.0, 2.0, 4.0], direction="maximize").ask().params == {"n": 3}
+
+    @pytest.mark.parametrize(("values", "noise"), [((3.0, 1.0, 2.0), "auto"), ((3.0, 1.0, 2.0, 4.0), 0.0)])
+    def test_not_before_and_not_if_noise_was_specified(self, values, noise):
+        assert self.run(values, noise=noise).snapshot.last_replicate is None
+
+    def test_a_noisy_run_spends_its_budget(self):
+        rng = np.random.default_rng(0)
+        result = dale.minimize(lambda p: abs(p["n"] - 2) + 0.3 * rng.normal(), self.SPACE, budget=10, seed=0)
+        assert (result.status, result.nfev) == (dale.Status.BUDGET_SPENT, 10)
+        assert result.fun_std > 0
+
+
 class TestWithoutReplicate:
     """The models do not see a replicate that showed no noise."""
 
@@ -166,3 +224,14 @@ class TestWithoutReplicate:
         assert [replicated for _, replicated in with_it + without] == [True] * 3 + [False] * 3
         for (one, _), (other, _) in zip(with_it, without, strict=True):
             assert one <= 1.5 * other
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_batches_find_noise_too(size):
+    """Every failed step of a batch counts: steps beside pending ones are weighed for the radius, not for this test."""
+    rng, optimizer = np.random.default_rng(0), dale.Optimizer([(-1, 1)] * 3, seed=0)
+    for _ in range(48 // size):
+        for trial in optimizer.ask(size):
+            optimizer.tell(trial, float(np.sum((trial.x - 0.2) ** 2)) + 0.1 * rng.standard_normal())
+    assert optimizer.snapshot.is_noisy
+    assert len({trial.id for trial in optimizer.history if trial.reason.source is Source.REPLICATE}) >= 1

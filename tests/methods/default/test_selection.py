@@ -16,6 +16,7 @@ from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.method import DefaultMethod
 from dale.methods.default.selection import _is_taken, n_fruitless
 from dale.methods.default.settings import SelectionSettings, TrustRegionSettings
+from dale.methods.default.trust_region import NOISY_REDUCTION
 from dale_bench.functions import get
 
 SELECTION = SelectionSettings()
@@ -110,10 +111,23 @@ def test_queries_have_no_side_effects(monkeypatch):
 
 class TestSelection:
     def is_taken(
-        self, log_ei, sources, global_log_ei=0.0, certain=False, n=MIN_EVALUATIONS * 2, values=None, may_fail=False
+        self,
+        log_ei,
+        sources,
+        global_log_ei=0.0,
+        certain=False,
+        n=MIN_EVALUATIONS * 2,
+        values=None,
+        may_fail=False,
+        noise=0.0,
     ):
-        """After trials of these sources; each one is better than all before unless its value is given."""
-        candidate = SimpleNamespace(step=SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail))
+        """After trials of these sources; each one is better than all before unless its value is given.
+
+        The step predicts a reduction of 1.
+        """
+        model = SimpleNamespace(noise_at_center=noise)
+        step = SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail, lowest=-1.0, model=model)
+        candidate = SimpleNamespace(step=step)
         history = self.history(sources, -np.arange(len(sources)) if values is None else values)
         early = n < MIN_EVALUATIONS * 2
         return _is_taken(candidate, global_log_ei, history, SELECTION, n_parameters=3, early=early)
@@ -144,6 +158,17 @@ class TestSelection:
         history = [Source.GLOBAL]
         for _ in range(6):
             history.append(Source.LOCAL if self.is_taken(-99.0, history, may_fail=True) else Source.GLOBAL)
+        assert history[1:] == [Source.LOCAL, Source.GLOBAL] * 3
+
+    def test_a_step_whose_reduction_noise_hides_needs_the_whole_global_expected_improvement(self):
+        """Or it takes every other turn."""
+        all_local, hidden, visible = [Source.LOCAL] * 9, 1.01 / NOISY_REDUCTION, 0.99 / NOISY_REDUCTION
+        assert self.is_taken(-0.1, all_local, noise=visible)
+        assert not self.is_taken(-0.1, all_local, noise=hidden)
+        assert self.is_taken(0.0, all_local, noise=hidden)
+        history = [Source.GLOBAL]
+        for _ in range(6):
+            history.append(Source.LOCAL if self.is_taken(-0.1, history, noise=hidden) else Source.GLOBAL)
         assert history[1:] == [Source.LOCAL, Source.GLOBAL] * 3
 
     def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):

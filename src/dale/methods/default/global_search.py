@@ -256,10 +256,14 @@ class GlobalSearch:
         if self._seeks_feasible:
             values = self._log_feasibility_at_starts
         else:
-            values = self.settings.acquisition(self._predict(posterior, self.starts), self.target)
+            values = self._log_acquisition(posterior)
             values = values if self.feasibility is None else values + self._log_feasibility_at_starts
         self._at_starts.append((posterior, values))
         return values
+
+    def _log_acquisition(self, posterior: GaussianProcess) -> Vector:
+        """Log acquisition at the starting points without constraints, (m,)."""
+        return self.settings.acquisition(self._predict(posterior, self.starts), self.target)
 
     @cached_property
     def _log_feasibility_at_starts(self) -> Vector:
@@ -287,8 +291,10 @@ class GlobalSearch:
         if not self.domain.is_continuous:  # discrete and inactive coordinates keep their values
             free = self.domain.continuous & self.domain.active(starts)
             lower, upper = np.where(free, lower, starts), np.where(free, upper, starts)
-        maxima, values = self._maximized(posterior, starts, lower, upper)
         best = Maximum(starts[0], float(at_starts[order[0]]))
+        if not np.any(lower < upper):
+            return best
+        maxima, values = self._maximized(posterior, starts, lower, upper)
         for x, value, allowed in zip(maxima, values, self.allowed(maxima), strict=True):
             if allowed and value > best.value:
                 best = Maximum(x, float(value))

@@ -7,7 +7,8 @@
    and variance those of the values. Once a region has been closed, its kernel may be that of trend and
    ripples (``basin_kernel.py``). It proposes the maximum of log EI outside the closed regions (``global_search.py``).
 4. The selection between them, by log EI (``selection.py``).
-5. If values are noisy, a global model of signal and noise replaces both sides (``noisy_search.py``).
+5. If values are noisy, the local models average, and the global side is a model of signal and noise
+   (``noisy_search.py``).
 
 Each model is conditioned on fantasies at pending points: its own predictions, but no less than the best value so far.
 In the global model, outliers have the worst of the other values. The local side ignores them.
@@ -65,7 +66,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 6
+    revision: ClassVar[int] = 7
     capabilities: ClassVar[Capabilities] = Capabilities(
         input_constraints=True, outcome_constraints=True, held_parameters=True
     )
@@ -105,8 +106,8 @@ class DefaultMethod:
         regions = snapshot.cache.of(RegionReplay).now(history.trials, settings).within(snapshot.domain)
         local_search = LocalSearch(snapshot, observations, self.trust_region, self.taylor, rng("local"))
         if not is_noisy:
-            failures = local_search.region_of(local_search.best, regions).failures
-            replicate = propose_replicate(snapshot, local_search.X[local_search.best], failures)
+            n_failed = local_search.region_of(local_search.best, regions).n_failed
+            replicate = propose_replicate(snapshot, local_search.X[local_search.best], n_failed)
             if replicate is not None:
                 return replicate
         n_parameters = snapshot.domain.n_parameters

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.acquisition.noisy import std_reduction, with_std_reduction
+from dale.acquisition.noisy import log_knowledge_gradient, std_reduction, with_std_reduction
 from dale.history.snapshot import Snapshot
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.settings import GlobalSettings
@@ -71,6 +71,26 @@ class NoisySearch(GlobalSearch):
         noise = np.append(self.model.fitted.noise, np.full(more, np.median(self.model.fitted.noise)))
         X, v = np.vstack([posterior.points, X]), np.append(posterior.values, v)
         return GaussianProcess.fit(posterior.kernel, X, v, posterior.prior, noise)
+
+    def _log_acquisition(self, posterior: GaussianProcess) -> Vector:
+        """Log acquisition at the starting points, (m,); in a finite space the knowledge gradient, if it is not 0.
+
+        In a finite space, the best point itself is one of the few candidates, and EI overrates it: its mean may fall
+        by another evaluation, but that changes no decision.
+        """
+        if not self.domain.continuous.any() and self.incumbent is not None:
+            values = self._log_knowledge_gradient(posterior)
+            if np.max(values, initial=-np.inf) > -np.inf:
+                return values
+        return super()._log_acquisition(posterior)
+
+    def _log_knowledge_gradient(self, posterior: GaussianProcess) -> Vector:
+        """Logarithm of the knowledge gradient at the starting points, (m,)."""
+        X = np.unique(self.model.X[self.observations.feasible[self.model.rows]], axis=0)
+        mean, std = posterior.predict(self.starts)
+        total = np.sqrt(std**2 + self.model.noise_std**2)
+        changes = posterior.covariance(self.starts, X) / total[:, None]
+        return log_knowledge_gradient(posterior.predict(X).mean, mean, changes, std**2 / total)
 
     def _predict(self, posterior: GaussianProcess, A: Matrix) -> Prediction:
         mean, std = posterior.predict(A)

@@ -5,7 +5,8 @@ equal, most values may still be exact and a few outliers among them, such as a n
 further test is of another point, and needs twice as many failures in a row as the one before, so that a deterministic
 function loses few evaluations. Where values have few levels, as an accuracy does, noisy ones may agree by chance: if
 another point has the incumbent's value too, the first test is made twice. A point beside the incumbent would prove
-nothing, however close it is: a tree, a table or a rounded parameter may jump between the two.
+nothing, however close it is: a tree, a table or a rounded parameter may jump between the two. In a batch, every failed
+step counts: the test costs one evaluation of it, whatever its size.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from dale.methods.base import Proposal
 FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent, before the first test
 
 
-def propose_replicate(snapshot: Snapshot, incumbent: Vector, failures: float) -> Proposal | None:
-    """The incumbent (d,) again if its region has failed often and noise is neither known nor tested there."""
+def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> Proposal | None:
+    """The incumbent (d,) again if many steps of its region in a row failed, and noise is not known or tested there."""
     history = snapshot.history
-    if failures < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
+    if n_failed < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
         return None
     replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
     earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
     is_second_of_tie = len(earlier) == 1 and _is_tied(earlier[0], history.observations)
     if earlier and not is_second_of_tie:
         is_tested = any(np.array_equal(trial.unit_x, incumbent) for trial in earlier)
-        if is_tested or failures < FAILURES_BEFORE_REPLICATE * 2 ** len(earlier):
+        if is_tested or n_failed < FAILURES_BEFORE_REPLICATE * 2 ** len(earlier):
             return None
     domain, point = snapshot.domain, incumbent[None, :]
     if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values

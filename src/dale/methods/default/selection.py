@@ -7,6 +7,8 @@ The global EI is a maximum over the whole cube, and therefore overstated. So a l
   global, and the global side waits one local step longer for each of its last proposals that did not improve on the
   best value, up to ``max_wait``. Its predictions are then wrong, as where values span decades. A step whose evaluation
   may fail takes every other turn: the boundary of a failing set is bisected slowly.
+- Noise hides the reductions that the local model predicts in its region if they are less than ``NOISY_REDUCTION`` stds
+  of the noise. A step then only averages: it needs the whole of the global EI, and otherwise takes every other turn.
 - If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
   ``min_ei_ratio_other`` of the global EI.
 - In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
@@ -25,6 +27,7 @@ from dale.history.reason import Source
 from dale.history.trial import TrialState
 from dale.methods.default.local_search import LocalCandidate, LocalCandidates
 from dale.methods.default.settings import SelectionSettings
+from dale.methods.default.trust_region import NOISY_REDUCTION
 
 
 def select(
@@ -61,10 +64,11 @@ def _is_taken(
         return True
     if early:
         return False
-    if step.log_ei >= log_ei + math.log(s.min_ei_ratio_incumbent):
+    is_hidden = -step.lowest < NOISY_REDUCTION * step.model.noise_at_center
+    if step.log_ei >= log_ei + math.log(1.0 if is_hidden else s.min_ei_ratio_incumbent):
         return True
     max_wait = n_parameters if s.max_wait is None else s.max_wait
-    turns = 2 if step.may_fail else s.local_turns + min(n_fruitless(history), max_wait)
+    turns = 2 if step.may_fail or is_hidden else s.local_turns + min(n_fruitless(history), max_wait)
     last = islice((t for t in reversed(history.trials) if not t.retry), turns - 1)
     return any(t.reason.source is not Source.LOCAL for t in last)
 

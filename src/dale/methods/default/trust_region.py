@@ -77,6 +77,7 @@ class TrustRegion:
         center: Center of its box, (d,).
         radius: D, half the side of the box.
         failures: Failures in a row; a failed step that was proposed beside m pending ones counts as 1 / (m + 1).
+        n_failed: Failed steps in a row.
         confirmed: Whether a step of its model had a high ratio of actual to predicted reduction.
         shape: Shape of the last step (d, d); None for a ball.
         spread: Factor of the std of its models, from the errors of its steps.
@@ -85,6 +86,7 @@ class TrustRegion:
     center: Vector
     radius: float = TrustRegionSettings.initial_radius
     failures: float = 0.0
+    n_failed: int = 0
     confirmed: bool = False
     shape: Matrix | None = None
     spread: float = 1.0
@@ -118,22 +120,25 @@ class TrustRegion:
         """
         predicted = step.predicted_reduction
         if actual == 0 and predicted > plateau:
-            radius = max(self.radius, min(2 * self.radius, MAX_RADIUS))
-            return replace(self, radius=radius, failures=self.failures + 1 / (1 + step.n_concurrent))
+            return self._failed(step, max(self.radius, min(2 * self.radius, MAX_RADIUS)))
         if step.noise is not None and _is_within_noise(predicted, actual, step.noise):
             return self
         r = actual / predicted if predicted > 0 else (1.0 if actual > 0 else -1.0)
         confirmed = self.confirmed or r > HIGH_RATIO
         if r > HIGH_RATIO and step.norm > BOUNDARY_STEP:
             radius = max(self.radius, min(2 * self.radius, MAX_RADIUS))
-            return replace(self, radius=radius, failures=0, confirmed=confirmed)
+            return replace(self, radius=radius, failures=0, n_failed=0, confirmed=confirmed)
         if r < LOW_RATIO:
-            failures = self.failures + 1 / (1 + step.n_concurrent)
-            tolerance = s.failures_before_halving(len(self.center))
-            shrink = step.norm < SHORT_STEP or failures // tolerance > self.failures // tolerance
-            return replace(self, radius=self.radius / 2 if shrink else self.radius, failures=failures)
+            failed, tolerance = self._failed(step, self.radius), s.failures_before_halving(len(self.center))
+            shrink = step.norm < SHORT_STEP or failed.failures // tolerance > self.failures // tolerance
+            return replace(failed, radius=self.radius / 2) if shrink else failed
         radius = self.radius / 2 if step.norm < VERY_SHORT_STEP else self.radius
-        return replace(self, radius=radius, failures=0, confirmed=confirmed)
+        return replace(self, radius=radius, failures=0, n_failed=0, confirmed=confirmed)
+
+    def _failed(self, step: TrustRegionStep, radius: float) -> TrustRegion:
+        """The region with another radius after a step that has failed."""
+        failures = self.failures + 1 / (1 + step.n_concurrent)
+        return replace(self, radius=radius, failures=failures, n_failed=self.n_failed + 1)
 
 
 @dataclass(frozen=True)
