@@ -5,6 +5,7 @@ import pytest
 
 import dale
 from dale.history.recommendation import NoisyData, descend
+from dale.models.noisy_gp import NoisyGP
 from noisy_runs import with_data
 
 
@@ -113,3 +114,19 @@ def test_all_values_equal_but_one(seed):
     center = descend(NoisyData.of(X, y), 0, 0.12, None, np.ones(30, dtype=bool))
     assert center.model.value == pytest.approx(0.0, abs=1e-6)
     assert 0 <= center.model.value_std < 1e-6
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.5, 3.0])
+def test_a_difference_from_the_global_model_counts_as_an_error(monkeypatch, difference):
+    """Beyond the std of the global model."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.random((40, 2)), np.full((2, 2), 0.4)])
+    observations = with_data(
+        X, np.sum((X - 0.4) ** 2, axis=1) + 0.1 * rng.standard_normal(42)
+    ).snapshot.history.observations
+    center, scale = observations.recommended, observations.inliers.standardize
+    std, value = scale.inverse_scale(center.model.value_std), scale.lowest + scale.inverse_scale(center.model.value)
+    at = float(scale(np.array(value + difference))), 1.0 / scale.inverse_scale(1.0)  # with a std of 1
+    monkeypatch.setattr(NoisyGP, "at", lambda self, row: at)
+    expected = np.hypot(std, np.sqrt(max(difference**2 - 1, 0)))
+    assert observations.best.std == pytest.approx(expected, rel=1e-6)
