@@ -120,13 +120,11 @@ class TestSelection:
         values=None,
         may_fail=False,
         noise=0.0,
+        lowest=-1.0,
     ):
-        """After trials of these sources; each one is better than all before unless its value is given.
-
-        The step predicts a reduction of 1.
-        """
+        """After trials of these sources; each one is better than all before unless its value is given."""
         model = SimpleNamespace(noise_at_center=noise)
-        step = SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail, lowest=-1.0, model=model)
+        step = SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail, lowest=lowest, model=model)
         candidate = SimpleNamespace(step=step)
         history = self.history(sources, -np.arange(len(sources)) if values is None else values)
         early = n < MIN_EVALUATIONS * 2
@@ -170,6 +168,10 @@ class TestSelection:
         for _ in range(6):
             history.append(Source.LOCAL if self.is_taken(-0.1, history, noise=hidden) else Source.GLOBAL)
         assert history[1:] == [Source.LOCAL, Source.GLOBAL] * 3
+
+    def test_without_noise_a_step_that_predicts_an_increase_is_not_hidden(self):
+        """A snapped step of integers may predict one."""
+        assert self.is_taken(math.log(MIN_EI_RATIO) + 0.01, [Source.LOCAL] * 9, lowest=0.5)
 
     def test_the_global_side_waits_longer_after_each_proposal_that_brought_nothing(self):
         """Up to the number of parameters, until one improves on the best value; from the first local step on."""

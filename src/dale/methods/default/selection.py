@@ -64,7 +64,8 @@ def _is_taken(
         return True
     if early:
         return False
-    is_hidden = -step.lowest < NOISY_REDUCTION * step.model.noise_at_center
+    noise = step.model.noise_at_center
+    is_hidden = noise > 0 and -step.lowest < NOISY_REDUCTION * noise  # lowest > 0 where integers are snapped
     if step.log_ei >= log_ei + math.log(1.0 if is_hidden else s.min_ei_ratio_incumbent):
         return True
     max_wait = n_parameters if s.max_wait is None else s.max_wait
