@@ -52,6 +52,10 @@ class TestConverged:
         assert not optimizer.converged(1e-9)
         for trial in trials:
             optimizer.tell(trial, float(trial.x[0]))
+        assert not optimizer.converged(1e-9)  # the values may be noisy
+        replicate = optimizer.ask()
+        assert replicate.x == 0
+        optimizer.tell(replicate, 0.0)
         assert optimizer.converged(1e-9)
 
     def test_before_the_first_ask(self):
