@@ -174,6 +174,13 @@ class TestScores:
         assert "COBYQA (1 of 2)" in " ".join(first.remarks)
         assert "fewer seeds: Optuna GP" in " ".join(second.remarks)
 
+    def test_a_peer_with_more_seeds_than_dale_makes_no_table_without_dale(self):
+        seeds = {"default": 2, "random": 4}
+        rows = [made(p, m, s, [1.0, 1.0]) for p in "pq" for m, n in seeds.items() for s in range(n)]
+        (part,) = report.rank_parts(Scores.of(rows), "exact")
+        assert part.title == "Mean rank over 2 exact problems and 2 seeds"
+        assert {line[0] for line in part.table[1]} == {"dale", "random"}
+
     def test_two_budgets_are_refused(self):
         rows = [made("p", "default", 0, [1.0, 1.0]), Run("p", "default", 1, 20, "exact", [10, 20], [1.0, 1.0])]
         with pytest.raises(ValueError, match="with one budget, got 10 and 20"):

@@ -24,12 +24,10 @@ epidemic, a curve that is measured anew, the settings of an evolution strategy, 
 the recommended point counts, estimated after the run with the same replicates for all points.
 """,
 }
-COMMANDS = (
-    "dale bench real list                                                 # problems, budgets, solvers",
-    "dale bench real run --kind {kind} --seeds 4 --methods default,optuna_tpe,bads,random \\",
-    "    --rows benchmarks/results/real/{kind}.jsonl",
-    "dale bench real table benchmarks/results/real/{kind}.jsonl           # all tables, with costs",
-)
+RUNS = {  # seeds and methods of each file of rows
+    "exact": ((8, "default,optuna_tpe,bads,cobyqa,random"), (2, "optuna_gp,skopt")),
+    "noisy": ((4, "default"), (8, "optuna_tpe,bads,random")),
+}
 VALUES_REMARK = "medians ± bootstrap error at the end; the best peer of a problem is the one with the lowest median"
 
 
@@ -44,7 +42,7 @@ def _kind(kind: str, scores: Scores) -> str:
     return joined(
         f"### {'Exact values' if kind == 'exact' else 'Noisy values'}",
         paragraph(TEXT[kind]),
-        console(*(command.format(kind=kind) for command in COMMANDS)),
+        console(*commands(kind)),
         *ranks,
         "dale against each peer, numbers of problems:",
         table_text(pairs_table(scores), PAIR_REMARKS),
@@ -52,6 +50,19 @@ def _kind(kind: str, scores: Scores) -> str:
         table_text(values_table(scores)),
         bullets([VALUES_REMARK]),
     )
+
+
+def commands(kind: str) -> list[str]:
+    """The commands that made the rows of a kind, and one that prints all tables."""
+    rows = f"benchmarks/results/real/{kind}.jsonl"
+    return [
+        "dale bench real list                                             # problems, budgets, solvers",
+        *(
+            f"dale bench real run --kind {kind} --seeds {seeds} --methods {methods} \\\n    --rows {rows}"
+            for seeds, methods in RUNS[kind]
+        ),
+        f"dale bench real table {rows}".ljust(65) + "# all tables, with costs",
+    ]
 
 
 def values_table(scores: Scores) -> Table:

@@ -73,10 +73,11 @@ def value_remarks(scores: Scores) -> list[str]:
 
 
 def rank_parts(scores: Scores, kind: str) -> list[Part]:
-    """Ranks of all methods that ran on all problems, and of those that have all seeds, if these are fewer."""
+    """Ranks of all methods that ran on all problems, and of those that have all seeds of dale, if these are fewer."""
     complete = scores.complete_methods()
-    most = max((len(scores.seeds([m])) for m in complete), default=0)
-    full = tuple(m for m in complete if len(scores.seeds([m])) == most)
+    count = {m: len(scores.seeds([m])) for m in complete}
+    enough = count.get(DALE, max(count.values(), default=0))
+    full = tuple(m for m in complete if count[m] >= enough)
     parts = []
     for methods in dict.fromkeys([complete, full]):
         ranks = scores.ranks(methods) if len(methods) > 1 else None
