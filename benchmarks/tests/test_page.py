@@ -115,6 +115,13 @@ def test_real_problems(tmp_path):
     assert (line.ours, line.best, line.ahead) == ("2.00", "1.00 (Optuna TPE)", "Optuna TPE")
 
 
+def test_one_seed_of_a_real_problem_has_no_winner(tmp_path):
+    for method, value in (("default", 1.0), ("optuna_tpe", 2.0)):
+        jsonl.append(tmp_path / "real/exact.jsonl", RealRun("svc", method, 0, 60, "exact", [30, 60], [3.0, value]))
+    assert "| svc | 1, one run | 2, one run (Optuna TPE) | dale |" in real.section(Published(tmp_path))
+    assert [line.ahead for line in summary.lines(Published(tmp_path))] == ["level"]
+
+
 def test_practical_problems(tmp_path):
     values = {"default": 0.1, "optuna_tpe": 0.5, "random": 1.0}
     for job in problems.KINDS["mixed"].jobs(["basins"], list(values), range(4)):

@@ -174,6 +174,13 @@ class TestScores:
         assert "COBYQA (1 of 2)" in " ".join(first.remarks)
         assert "fewer seeds: Optuna GP" in " ".join(second.remarks)
 
+    def test_one_seed_has_no_error(self):
+        rows = [made(p, m, 0, [1.0, v]) for p in "pq" for m, v in (("default", 1.0), ("random", 2.0))]
+        assert np.isnan(Scores.of(rows).ranks(["default", "random"]).error).all()
+        (part,) = report.rank_parts(Scores.of(rows), "exact")
+        assert part.title == "Mean rank over 2 exact problems and 1 seed"
+        assert [line[2] for line in part.table[1]] == ["1.00", "2.00"]
+
     def test_a_peer_with_more_seeds_than_dale_makes_no_table_without_dale(self):
         seeds = {"default": 2, "random": 4}
         rows = [made(p, m, s, [1.0, 1.0]) for p in "pq" for m, n in seeds.items() for s in range(n)]

@@ -86,14 +86,20 @@ def rank_parts(scores: Scores, kind: str) -> list[Part]:
         order = np.argsort(ranks.mean[1], kind="stable")
         lines = [
             [label(methods[i])]
-            + [f"{ranks.mean[c, i]:.2f} ± {ranks.error[c, i]:.2f}" for c in (0, 1)]
+            + [_rank(ranks.mean[c, i], ranks.error[c, i]) for c in (0, 1)]
             + [f"{ranks.of_medians[c, i]:.2f}" for c in (0, 1)]
             for i in order
         ]
         header = ["method", *(f"rank {c}" for c in CHECKPOINTS), *(f"rank of the median {c}" for c in CHECKPOINTS)]
-        title = f"Mean rank over {len(scores.problems)} {kind} problems and {len(ranks.seeds)} seeds"
+        seeds = "1 seed" if len(ranks.seeds) == 1 else f"{len(ranks.seeds)} seeds"
+        title = f"Mean rank over {len(scores.problems)} {kind} problems and {seeds}"
         parts.append(Part(title, (header, lines), _rank_remarks(scores, methods)))
     return parts
+
+
+def _rank(mean: float, error: float) -> str:
+    """A mean rank, without its error if there is one seed."""
+    return f"{mean:.2f}" if np.isnan(error) else f"{mean:.2f} ± {error:.2f}"
 
 
 def _rank_remarks(scores: Scores, methods: Sequence[str]) -> list[str]:

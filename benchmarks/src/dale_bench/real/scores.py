@@ -28,7 +28,7 @@ class Ranks:
         methods: The methods.
         seeds: The seeds.
         mean: Mean rank of each method over problems and seeds, (checkpoints, methods).
-        error: Bootstrap error of it over seeds, for these problems, (checkpoints, methods).
+        error: Bootstrap error of it over seeds, for these problems, (checkpoints, methods); NaN with one seed.
         of_medians: Mean over the problems of the rank of the median, (checkpoints, methods).
     """
 
@@ -108,7 +108,9 @@ class Scores:
         by_seed = np.moveaxis(ranks, 2, -1)  # (checkpoints, problems, seeds, methods)
         resampled = [by_seed[:, rows, draw].mean(axis=(1, 2)) for draw in draws]
         medians = rankdata(rounded(np.median(table, axis=3)), axis=2).mean(axis=1)
-        return Ranks(tuple(methods), seeds, ranks.mean(axis=(1, 3)), np.std(resampled, axis=0), medians)
+        n = len(seeds)  # the bootstrap of n runs understates the variance of their mean by (n - 1) / n
+        error = np.std(resampled, axis=0) * np.sqrt(n / (n - 1)) if n > 1 else np.full((2, len(methods)), np.nan)
+        return Ranks(tuple(methods), seeds, ranks.mean(axis=(1, 3)), error, medians)
 
 
 def rounded(values: Matrix) -> Matrix:
