@@ -335,10 +335,17 @@ class Optimizer(ChangingRun):
             return self._ask_new(snapshot)
 
     def _ask_new(self, snapshot: Snapshot) -> Trial:
-        """A trial at the next proposal."""
+        """A trial at the next proposal; at the best point again if no other is left and noise has not been tested."""
+        try:
+            return self._ask_proposal(snapshot)
+        except SpaceExhausted:
+            if (last := snapshot.last_replicate) is None:
+                raise
+            return self._again(last, Reason(Source.REPLICATE, length_scale=snapshot.history.length_scale))
+
+    def _ask_proposal(self, snapshot: Snapshot) -> Trial:
+        """A trial at the proposal of the method."""
         history, taken = snapshot.history, snapshot.taken
-        if (last := snapshot.last_replicate) is not None:
-            return self._again(last, Reason(Source.REPLICATE, length_scale=history.length_scale))
         snapshot.domain.check_not_exhausted(taken)
         point, reason = self._propose(snapshot)
         if reason.source is Source.REPLICATE and (known := history.best_at(point)):

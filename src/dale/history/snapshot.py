@@ -126,13 +126,13 @@ class Snapshot:
 
     @property
     def last_replicate(self) -> Trial | None:
-        """The best trial, once every point of a finite space has been evaluated and none of them twice; else None.
+        """The best trial, to evaluate again once no point of a finite space is left; None if one was evaluated twice.
 
         Its replicate shows whether the values are noisy, so that replicates are worth evaluating. As a value that other
         points have too may be equal by chance, there are two replicates of such a trial.
         """
         history, observations = self.history, self.history.observations
-        if not self.is_exhausted or len(history.pending) or history.retries:
+        if len(history.pending) or history.retries:
             return None
         is_known = bool(np.isfinite(observations.noise_std).any())  # also where it is 0
         best = self.incumbent.trial

@@ -1,5 +1,6 @@
 """The replicate that tests for noise: when and where it is proposed, and that the models do not see it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -169,7 +170,20 @@ class TestLastReplicate:
 
     @pytest.mark.parametrize(("values", "noise"), [((3.0, 1.0, 2.0), "auto"), ((3.0, 1.0, 2.0, 4.0), 0.0)])
     def test_not_before_and_not_if_noise_was_specified(self, values, noise):
-        assert self.run(values, noise=noise).snapshot.last_replicate is None
+        optimizer = self.run(values, noise=noise)
+        with suppress(dale.SpaceExhausted):
+            assert optimizer.ask().reason.source is not Source.REPLICATE
+
+    def test_a_space_that_constraints_make_smaller(self):
+        optimizer = dale.Optimizer(self.SPACE, seed=0, constraints=lambda p: p["n"] <= 2)
+        for _ in range(3):
+            trial = optimizer.ask()
+            optimizer.tell(trial, float(abs(trial.params["n"] - 1)) + (trial.params["n"] == 0) / 2)
+        trial = optimizer.ask()
+        assert (trial.reason.source, trial.params) == (Source.REPLICATE, {"n": 1})
+        optimizer.tell(trial, 0.0)
+        with pytest.raises(dale.SpaceExhausted):
+            optimizer.ask()
 
     def test_a_noisy_run_spends_its_budget(self):
         rng = np.random.default_rng(0)
