@@ -144,7 +144,7 @@ class Observations:
         ratios = self._length_scale_ratios() if kernel is SquaredExponential else None
         return NoisyGP.of(rows, self.X[rows], scale(self.y[rows]), known, scale.inverse_scale(1.0), kernel, ratios)
 
-    def _length_scale_ratios(self) -> tuple[float, ...] | None:
+    def _length_scale_ratios(self) -> tuple[float, ...]:
         """How fast the values vary along each coordinate.
 
         They are learnt anew whenever the number of observations has grown by ``RATIOS_GROWTH``, from the first so many,

@@ -17,7 +17,7 @@ Hyperparameters of an SVC, gradient boosting and a small neural network on sciki
 model and of reaction rates; a pressure vessel and a welded beam with constraints and steps; the options of a compressor
 that runs as a program and may fail; the gains of a pendulum controller. The best feasible value counts. The minima are
 not known. The four problems with options (svc, boosting, mlp, compressor), which take longest, have two seeds, the
-others four: too few for tests of single problems. Optuna's GP sampler and scikit-optimize have not been run.
+others four: too few to tell solvers apart on one problem. Optuna's GP sampler and scikit-optimize have not been run.
 """,
     "noisy": """
 Problems with fresh randomness at each evaluation: cross-validation with random splits, a queue, an inventory, an
@@ -32,7 +32,7 @@ RUNS = {  # the options that made each file of rows
         "--seeds 4 --methods default,optuna_tpe,bads,cobyqa,random \\\n"
         "    --only lotka_volterra,kinetics,pressure_vessel,welded_beam,pendulum",
     ),
-    "noisy": ("--seeds 4 --methods default", "--seeds 8 --methods optuna_tpe,bads,random"),
+    "noisy": ("--seeds 16 --methods default", "--seeds 8 --methods optuna_tpe,bads,random"),
 }
 VALUES_REMARK = "medians ± bootstrap error at the end; the best peer of a problem is the one with the lowest median"
 
