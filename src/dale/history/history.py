@@ -206,6 +206,11 @@ class Observations:
             self.noisy_gp.noise_at(scale(self.y[self.has_value])),
         )
 
+    def has_value_elsewhere(self, trial: Trial) -> bool:
+        """Whether another point has the value of a trial too, so that a replicate may have it by chance."""
+        elsewhere = np.any(trial.unit_x != self.X, axis=1)
+        return trial.value is not None and bool(np.any(self.y[elsewhere] == trial.loss))
+
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""
         return Observations(

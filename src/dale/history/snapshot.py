@@ -138,9 +138,8 @@ class Snapshot:
         best = self.incumbent.trial
         if best is None or is_known or observations.noise.level > 0:
             return None
-        is_tied = bool(np.any((observations.y == best.loss) & np.any(best.unit_x != observations.X, axis=1)))
         n_replicates = len(observations.X) - len({x.tobytes() for x in observations.X})
-        return best if n_replicates < 1 + is_tied else None
+        return best if n_replicates < 1 + observations.has_value_elsewhere(best) else None
 
     def holding(self, fixed: Any) -> Snapshot:
         """The same with some parameters held at given values, by name.

@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 
 from dale._arrays import Matrix, Vector
 from dale.models.noisy_gp import PRIOR_LENGTH_SCALE, PRIOR_LOG_STD
+from dale.models.outlier_weights import MAD_TO_STD
 from dale.models.transforms import Standardize
 
 LOG_RATIO_STD = 1.0
@@ -39,7 +40,6 @@ RESOLUTION = 0.1  # of these: the search ends nearby, and where exactly depends 
 MAX_FITTED = 80  # observations, evenly spread over the run
 MAX_STEPS = 40
 MAX_DEVIATION = 4.0  # from the median in robust standard deviations; values beyond are moved there
-MAD_TO_STD = 1.4826
 NOT_FINITE = 1e10  # loss where the matrix is not positive definite by rounding
 
 

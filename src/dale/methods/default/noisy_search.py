@@ -90,7 +90,9 @@ class NoisySearch(GlobalSearch):
         mean, std = posterior.predict(self.starts)
         total = np.sqrt(std**2 + self.model.noise_std**2)
         changes = posterior.covariance(self.starts, X) / total[:, None]
-        return log_knowledge_gradient(posterior.predict(X).mean, mean, changes, std**2 / total)
+        return log_knowledge_gradient(
+            posterior.predict(X).mean, mean, changes, std_reduction(std, self.model.noise_std)
+        )
 
     def _predict(self, posterior: GaussianProcess, A: Matrix) -> Prediction:
         mean, std = posterior.predict(A)

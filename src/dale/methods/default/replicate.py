@@ -17,7 +17,7 @@ from dale._arrays import Vector
 from dale.history.history import History, Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
-from dale.history.trial import Trial, TrialState
+from dale.history.trial import TrialState
 from dale.methods.base import Proposal
 
 FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent, before the first test
@@ -30,7 +30,7 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> P
         return None
     replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
     earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
-    is_second_of_tie = len(earlier) == 1 and _is_tied(earlier[0], history.observations)
+    is_second_of_tie = len(earlier) == 1 and history.observations.has_value_elsewhere(earlier[0])
     if earlier and not is_second_of_tie:
         is_tested = any(np.array_equal(trial.unit_x, incumbent) for trial in earlier)
         if is_tested or n_failed < FAILURES_BEFORE_REPLICATE * 2 ** len(earlier):
@@ -39,12 +39,6 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> P
     if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values
         return None
     return Proposal(incumbent, Reason(Source.REPLICATE, length_scale=history.length_scale))
-
-
-def _is_tied(replicate: Trial, observations: Observations) -> bool:
-    """Whether a replicate has the value that other points have too, so that it may have it by chance."""
-    elsewhere = np.any(replicate.unit_x != observations.X, axis=1)
-    return replicate.value is not None and bool(np.any(observations.y[elsewhere] == replicate.loss))
 
 
 def without_replicate(observations: Observations, history: History) -> Observations:
