@@ -129,13 +129,7 @@ class Float(Parameter):
             return np.empty(0)
         if self._steps is not None:
             return self.encode_index(self._steps.nearest(value))
-        if self.log:
-            u = _log_ratio(self.low, value) / _log_ratio(self.low, self.high)
-        elif self.is_linear:
-            u = (value - self.low) / (self.high - self.low)
-        else:  # high - low overflows
-            u = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return np.array([min(max(u, 0.0), 1.0)])
+        return np.array([self._coordinate(value)])
 
     def decode(self, coordinates: Vector) -> float:
         """Value of a coordinate, always within the bounds."""
@@ -143,20 +137,7 @@ class Float(Parameter):
             return self.low
         if self._steps is not None:
             return self._steps.value(cell_index(float(coordinates[0]), self._steps.count))
-        u = min(max(float(coordinates[0]), 0.0), 1.0)
-        if u == 0.0:
-            return self.low
-        if u == 1.0:
-            return self.high
-        if self.log and math.isfinite(self.high / self.low):
-            x = self.low + self.low * math.expm1(u * _log_ratio(self.low, self.high))
-        elif self.log:
-            x = math.exp((1 - u) * math.log(self.low) + u * math.log(self.high))
-        elif self.is_linear:
-            x = self.low + u * (self.high - self.low)
-        else:
-            x = (1 - u) * self.low + u * self.high
-        return min(max(x, self.low), self.high)
+        return self._value(float(coordinates[0]))
 
     def snap(self, coordinates: Matrix) -> Matrix:
         """Apply ``encode(decode(u))`` to each row."""
@@ -167,7 +148,9 @@ class Float(Parameter):
             x = np.clip(self.low + np.clip(coordinates, 0.0, 1.0) * span, self.low, self.high)
             x = np.where(coordinates >= 1.0, self.high, x)
             return np.clip((x - self.low) / span, 0.0, 1.0)
-        return super().snap(coordinates)  # one by one: NumPy's logarithms may differ from Python's in the last bit
+        # one by one: NumPy's logarithms may differ from Python's in the last bit
+        snapped = [self._coordinate(self._value(u)) for u in coordinates.ravel().tolist()]
+        return np.array(snapped).reshape(coordinates.shape)
 
     def decode_all(self, coordinates: Matrix) -> list[float]:
         """Apply ``decode`` to each row."""
@@ -185,10 +168,40 @@ class Float(Parameter):
         if self._steps is not None:
             return np.array([1 / (self._steps.step * self._steps.count)])
         if self.log:
-            return np.array([1 / value / _log_ratio(self.low, self.high)])
+            return np.array([1 / value / self._log_range])
         if self.is_linear:
             return np.array([1 / (self.high - self.low)])
         return np.array([0.5 / (self.high / 2 - self.low / 2)])
+
+    def _coordinate(self, x: float) -> float:
+        """Coordinate of a value, without steps."""
+        if self.log:
+            u = _log_ratio(self.low, x) / self._log_range
+        elif self.is_linear:
+            u = (x - self.low) / (self.high - self.low)
+        else:  # high - low overflows
+            u = (x / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        return min(max(u, 0.0), 1.0)
+
+    def _value(self, u: float) -> float:
+        """Value of a coordinate, without steps."""
+        if u <= 0.0:
+            return self.low
+        if u >= 1.0:
+            return self.high
+        if self.log and math.isfinite(self.high / self.low):
+            x = self.low + self.low * math.expm1(u * self._log_range)
+        elif self.log:
+            x = math.exp((1 - u) * math.log(self.low) + u * math.log(self.high))
+        elif self.is_linear:
+            x = self.low + u * (self.high - self.low)
+        else:
+            x = (1 - u) * self.low + u * self.high
+        return min(max(x, self.low), self.high)
+
+    @cached_property
+    def _log_range(self) -> float:
+        return _log_ratio(self.low, self.high)
 
 
 def _as_float(number: Any) -> float:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -133,18 +134,21 @@ class Int(Parameter):
         u = float(coordinates[0])
         if not self.log:
             return self.low + cell_index(u, self.cardinality) * self.step
-        x = (self.low - 0.5) * math.exp(min(max(u, 0.0), 1.0) * self._log_range)
-        return min(max(math.floor(x + 0.5), self.low), self.high)
+        return self._log_value(u)
 
     def encode_index(self, k: int) -> Vector:
         """Coordinate of value number k."""
         if self.log and self.n_coordinates:
-            return np.array([math.log((self.low + k) / (self.low - 0.5)) / self._log_range])
+            return np.array([self._log_coordinate(self.low + k)])
         return super().encode_index(k)
 
     def snap(self, coordinates: Matrix) -> Matrix:
         """Apply ``encode(decode(u))`` to each row."""
-        return super().snap(coordinates) if self.log else snap_to_centers(coordinates, self.cardinality)
+        if not self.log:
+            return snap_to_centers(coordinates, self.cardinality)
+        # one by one: NumPy's logarithms may differ from Python's in the last bit
+        snapped = [self._log_coordinate(self._log_value(u)) for u in coordinates.ravel().tolist()]
+        return np.array(snapped).reshape(coordinates.shape)
 
     def derivative(self, value: Any) -> Vector:
         """du/dx at a value, on the scale of the cells."""
@@ -160,7 +164,16 @@ class Int(Parameter):
         """The value as an int; in a space without names it is a float."""
         return int(value)
 
-    @property
+    def _log_coordinate(self, x: int) -> float:
+        """Coordinate of a value on a logarithmic scale."""
+        return math.log(x / (self.low - 0.5)) / self._log_range
+
+    def _log_value(self, u: float) -> int:
+        """Value whose cell on a logarithmic scale contains the coordinate."""
+        x = (self.low - 0.5) * math.exp(min(max(u, 0.0), 1.0) * self._log_range)
+        return min(max(math.floor(x + 0.5), self.low), self.high)
+
+    @cached_property
     def _log_range(self) -> float:
         return math.log((self.high + 0.5) / (self.low - 0.5))
 
