@@ -9,6 +9,7 @@ from dale_bench.ours import OURS
 from dale_bench.peers import PEERS
 
 CONTENDERS: dict[str, Contender] = {c.name: c for c in (*OURS, *PEERS.values())}
+SPACE_LABELS = {"cma_margin": "CMA-ES with margin", "smac": "SMAC"}  # of those that need a space, in ``problems``
 
 
 def contender(name: str) -> Contender:
@@ -22,7 +23,7 @@ def contender(name: str) -> Contender:
 def label(name: str) -> str:
     """The name in tables and figures; a method that is known only from imported curves keeps its name."""
     found = _find(name)
-    return found.label or name if found else name
+    return found.label or name if found else SPACE_LABELS.get(name, name)
 
 
 def is_ours(name: str) -> bool:

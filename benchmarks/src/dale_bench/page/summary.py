@@ -61,7 +61,7 @@ def lines(published: Published) -> Iterator[Line]:
     """The rows, from the problems of others to our own."""
     if published.bbob is not None:
         for d in published.bbob.runs:
-            yield from suite_line(published.bbob, f"BBOB, d = {d}", [d])
+            yield from suite_line(published.bbob, "BBOB", [d])
         yield from reference_line(published.bbob)
     for found, name in (
         (published.noisy_recommended, "BBOB with noise"),
@@ -93,7 +93,8 @@ def lines(published: Published) -> Iterator[Line]:
 def suite_line(found: SuiteRuns, name: str, dimensions: Sequence[int]) -> Iterator[Line]:
     """A suite of COCO in some dimensions: those that have a peer, and the peers that are in all of these."""
     shown = [d for d in dimensions if len(found.runs[d]) > 1]
-    peers = [m for m in found.methods if m != DALE and shown and all(m in found.runs[d] for d in shown)]
+    others = [m for m in found.methods if m not in (DALE, *NOT_PEERS)]
+    peers = [m for m in others if shown and all(m in found.runs[d] for d in shown)]
     if not peers:
         return
     at = found.checkpoints[-1]
@@ -101,7 +102,7 @@ def suite_line(found: SuiteRuns, name: str, dimensions: Sequence[int]) -> Iterat
     best = max(peers, key=lambda m: float(np.nan_to_num(np.mean(scores[m]), nan=-1)))
     difference = paired_difference(scores[best], scores[DALE])
     yield Line(
-        name if len(dimensions) == 1 else f"{name}, d = {', '.join(map(str, shown))}",
+        f"{name}, d = {', '.join(map(str, shown))}",
         ", ".join(map(label, peers)),
         f"targets reached after {at} evaluations",
         number(float(np.mean(scores[DALE]))),

@@ -26,7 +26,7 @@ from dale.space.int import Int
 from dale.space.point import Params
 from dale.space.space import Space
 from dale_bench.contender import Contender
-from dale_bench.contenders import CONTENDERS
+from dale_bench.contenders import CONTENDERS, label
 from dale_bench.peers import OURS, botorch_, optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.problems import cma_margin, equal, smac_
@@ -234,8 +234,8 @@ DALE, RANDOM = replace(CONTENDERS["default"], run=ask_and_tell), replace(CONTEND
 TPE, GP = replace(CONTENDERS["optuna_tpe"], run=tpe), replace(CONTENDERS["optuna_gp"], run=gp)
 NEI = replace(CONTENDERS["botorch"], name="botorch_nei", label="BoTorch log NEI", run=botorch)
 COBYQA = replace(CONTENDERS["cobyqa"], run=cobyqa)
-MARGIN = Contender("cma_margin", cma_margin.cma_margin, "CMA-ES with margin", True, ("cmaes",), (*OURS, "cmaes"))
-SMAC = Contender("smac", smac_.smac, "SMAC", True, ("smac",), (*OURS, "smac", "ConfigSpace"))
+MARGIN = Contender("cma_margin", cma_margin.cma_margin, label("cma_margin"), True, ("cmaes",), (*OURS, "cmaes"))
+SMAC = Contender("smac", smac_.smac, label("smac"), True, ("smac",), (*OURS, "smac", "ConfigSpace"))
 TOLD = Contender("told", told, "dale (told)")
 
 MIXED = (DALE, TPE, GP, RANDOM)
