@@ -194,3 +194,32 @@ def test_many_replicates():
     X = rng.random((3, 2))[rng.integers(0, 3, 10_000)]
     y = np.sum(X, axis=1) + 0.05 * rng.standard_normal(10_000)
     assert observations(X, y).noise.level == pytest.approx(0.05, rel=0.1)
+
+
+class TestDiscreteNoise:
+    @pytest.mark.parametrize(
+        ("replicate", "expected"), [(1.0, True), (0.5, False)], ids=["value of others", "value of no other"]
+    )
+    def test_shown_by_replicates_with_values_of_other_points(self, smooth, replicate, expected):
+        X, _ = smooth
+        y = (np.arange(30) % 2).astype(float)
+        noise = observations(np.vstack([X, X[:1]]), np.append(y, replicate)).noise
+        assert (noise.modelled, noise.is_discrete) == (True, expected)
+
+    def test_not_by_values_that_only_the_replicates_have(self, smooth):
+        X, y = smooth
+        assert not observations(np.vstack([X, X[:1], X[:1]]), np.concatenate([y, y[:1] + 1, y[:1]])).noise.is_discrete
+
+    def test_the_mean_of_successes_is_estimated(self):
+        """Equal values nearby are not exact, and rare failures are no outliers."""
+        rng = np.random.default_rng(0)
+        X = rng.random((80, 2))
+        probability = 0.2 + 0.6 * np.minimum(2 * np.sum((X - 0.5) ** 2, axis=1), 1)
+        y = (rng.random(80) < probability).astype(float)
+        again = int(np.argmin(y))
+        result = with_data(np.vstack([X, X[again]]), np.append(y, 1.0)).result()
+        true = 0.2 + 0.6 * min(2 * np.sum((result.x - 0.5) ** 2), 1)
+        assert 0.3 < result.noise < 0.6
+        assert 0.03 < result.fun_std < 0.3
+        assert abs(result.fun - true) < 3 * result.fun_std
+        assert true < 0.35

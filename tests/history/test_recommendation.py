@@ -49,13 +49,19 @@ def test_a_low_outlier_is_not_recommended():
     assert optimizer.best_value == pytest.approx(np.min(f), abs=1e-3)
 
 
-def test_the_minimum_of_relative_noise_is_not_lost():
-    """The noise of 10 % vanishes with the value; a search elsewhere does not change the recommendation."""
+@pytest.fixture
+def relative_noise():
+    """Points ever closer to a minimum, values with noise of 10 % of them, and the values without noise."""
     rng = np.random.default_rng(3)
     X = np.vstack([0.4 + 0.5**k * rng.uniform(-0.4, 0.4, (6, 2)) for k in range(8)])
     f = np.sum((X - 0.4) ** 2, axis=1)
     y = f * np.exp(0.1 * rng.standard_normal(len(f)))
-    X, y = np.vstack([X, X[0]]), np.append(y, 1.1 * y[0])
+    return np.vstack([X, X[0]]), np.append(y, 1.1 * y[0]), np.append(f, f[0])
+
+
+def test_the_minimum_of_relative_noise_is_not_lost(relative_noise):
+    """A search elsewhere does not change the recommendation."""
+    X, y, f = relative_noise
     assert np.sum((with_data(X, y).best.x - 0.4) ** 2) < 20 * np.min(f)
 
 
@@ -130,3 +136,20 @@ def test_a_difference_from_the_global_model_counts_as_an_error(monkeypatch, diff
     monkeypatch.setattr(NoisyGP, "at", lambda self, row: at)
     expected = np.hypot(std, np.sqrt(max(difference**2 - 1, 0)))
     assert observations.best.std == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_global_model_decides_where_the_local_one_follows_the_noise():
+    """Values without a signal: a polynomial finds one, and predicts new values worse than a constant does."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    observed = with_data(np.vstack([X, X[:1]]), rng.standard_normal(41)).snapshot.history.observations
+    assert observed.recommended.is_global
+    mean, std = observed.noisy_gp.at(observed.recommended.row)
+    assert observed.best.row == observed.recommended.row == observed.noisy_gp.lowest(observed.feasible)
+    assert observed.best.value == pytest.approx(observed.standardize.inverse(mean))
+    assert observed.best.std == pytest.approx(observed.standardize.inverse_scale(std))
+
+
+def test_the_local_model_decides_where_it_predicts_better(relative_noise):
+    X, y, _ = relative_noise
+    assert not with_data(X, y).snapshot.history.observations.recommended.is_global

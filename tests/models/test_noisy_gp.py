@@ -284,3 +284,22 @@ class TestOutliers:
         dense = (60 * math.log(s2) + np.linalg.slogdet(A)[1] + r @ np.linalg.solve(A, r) / s2) / 2
         assert fitted.loss == pytest.approx(dense - log_prior(fitted.length_scale, 2))
         assert fitted.noise[0] == pytest.approx(25 * fitted.noise[1])
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_leave_one_out_densities_are_those_of_the_values(skewed):
+    """Not of transformed ones: a small interval of values has the same probability before and after the transform."""
+    X, y, _ = drawn(0, 30, 2)
+    y = np.exp(2 * y) if skewed else y
+    model = NoisyGP.of(np.arange(30), X, y, None, 1.0)
+    assert (model.transform is not None) == skewed
+    p = model.posterior
+    for i in (0, 11, 29):
+        rest = np.arange(30) != i
+        one = GaussianProcess.fit(p.kernel, X[rest], model.v[rest], p.prior, model.fitted.noise[rest])
+        mean, std = (float(v[0]) for v in one.predict(X[i : i + 1]))
+        std = math.hypot(std, math.sqrt(model.fitted.noise[i] * p.prior.variance))
+        ends = np.array([y[i], y[i] + 1e-6])
+        width = np.diff(ends if model.transform is None else model.transform(ends))[0] / 1e-6
+        expected = -0.5 * ((model.v[i] - mean) / std) ** 2 - math.log(std) + math.log(width)
+        assert model.leave_one_out_log_densities()[i] == pytest.approx(expected, rel=1e-4, abs=1e-4)

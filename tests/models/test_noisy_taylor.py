@@ -76,8 +76,10 @@ def test_leave_one_out_errors_are_those_of_models_without_one_observation(data):
         mean, std = one.predict_values(Z[i : i + 1])
         scale = whole.scale / one.scale  # s of the whole model
         own = np.hypot(whole.remainder(np.linalg.norm(Z[i])), whole.scale * series.noise * noise[i])
-        expected = (v[i] - one.value - mean[0]) / np.hypot(scale * std[0], own)
-        assert whole.leave_one_out_errors()[i] == pytest.approx(expected, rel=1e-4)
+        error, std_of_error = v[i] - one.value - mean[0], np.hypot(scale * std[0], own)
+        assert whole.leave_one_out_errors()[i] == pytest.approx(error / std_of_error, rel=1e-4)
+        log_density = -0.5 * (error / std_of_error) ** 2 - np.log(std_of_error)
+        assert whole.leave_one_out_log_densities()[i] == pytest.approx(log_density, rel=1e-4)
 
 
 def fitted(noise, n=60, d=2, seed=0):

@@ -3,8 +3,9 @@
 from dale.history.correction import Correction
 from dale.history.direction import Direction
 from dale.history.evaluation import Evaluation
-from dale.history.history import History, Observations
+from dale.history.history import History
 from dale.history.local_minimum import LocalMinimum
+from dale.history.observations import Observations
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.result import Result
 from dale.history.seeding import RandomStreams

@@ -7,6 +7,9 @@ identical values, with different results. With m_g values y_gi of the g-th such 
     sqrt(sum_gi (y_gi - y_g)^2 / sum_g (m_g - 1)).
 
 The default method asks for a replicate when its local models keep failing (``methods/default/replicate.py``).
+
+Successes and counts have discrete noise: values of replicates differ, but each of them occurs at other points too.
+There equal values do not mean that they are exact, and rare ones are not outliers, since the mean counts.
 """
 
 from __future__ import annotations
@@ -33,12 +36,14 @@ class NoiseEstimate:
         known: Standard deviations of all values, (n,), where the user gave them; else None.
         modelled: Whether there is noise, beyond rounding errors.
         is_large: Whether it matters to a model of all values.
+        is_discrete: Whether replicates have different values that occur at other points too.
     """
 
     level: float = 0.0
     known: Vector | None = None
     modelled: bool = False
     is_large: bool = False
+    is_discrete: bool = False
 
     @classmethod
     def of(cls, X: Matrix, y: Vector, noise_std: Vector, params: Sequence[Params]) -> NoiseEstimate:
@@ -56,16 +61,16 @@ class NoiseEstimate:
             level = float(np.median(noise_std[noise_std > 0])) if np.any(noise_std > 0) else 0.0  # NaN > 0 is False
             known = np.where(given, noise_std, level)
         else:
-            level = detect(X, y, params)
+            replicates = find_replicates(X, params)
+            level = detect(y, replicates)
         if level == 0:
             return cls()
-        std = _std(y)
-        return cls(level, known, bool(level > ROUNDING * std), bool(level > MIN_LARGE * std))
+        std, is_discrete = _std(y), known is None and _is_discrete(y, replicates)
+        return cls(level, known, bool(level > ROUNDING * std), bool(level > MIN_LARGE * std), is_discrete)
 
 
-def detect(X: Matrix, y: Vector, params: Sequence[Params]) -> float:
-    """Standard deviation of the noise that replicates prove; 0 for none. Arguments as in ``NoiseEstimate.of``."""
-    replicates = find_replicates(X, params)
+def detect(y: Vector, replicates: Sequence[Sequence[int]]) -> float:
+    """Standard deviation of the noise that replicates, rows of values y (n,), prove; 0 for none."""
     if not replicates:
         return 0.0
     scale = Standardize.of(y)  # squares of values around 1e155 would overflow
@@ -74,6 +79,15 @@ def detect(X: Matrix, y: Vector, params: Sequence[Params]) -> float:
         return 0.0
     squares = sum(float(np.sum((z - np.mean(z)) ** 2)) for z in groups)
     return scale.inverse_scale(float(np.sqrt(squares / sum(len(z) - 1 for z in groups))))
+
+
+def _is_discrete(y: Vector, replicates: Sequence[Sequence[int]]) -> bool:
+    """Whether different values of some point occur at other points too; rows of values y (n,), by point."""
+    for rows in replicates:
+        own = np.unique(y[list(rows)])
+        if len(own) > 1 and np.isin(own, np.delete(y, rows)).all():
+            return True
+    return False
 
 
 def find_replicates(X: Matrix, params: Sequence[Params]) -> list[list[int]]:

@@ -7,6 +7,10 @@ vanishes with the value are fitted too. From each candidate, the search moves to
 that has the lowest mean plus std, until it is the center. The std counts because the mean of a value that has little
 weight may be anything. Of the ends, that with the lowest mean plus ``CAUTION`` stds is recommended: they belong to
 different models, and the lowest of several means is low by chance.
+
+Where noise is strong or points are few, a polynomial of many terms follows the noise. So the global model decides if it
+predicts the observations around that end better: if the sum of log p(y_i | all other values) over those without
+replicates is higher. Its candidate is recommended then.
 """
 
 from __future__ import annotations
@@ -47,12 +51,14 @@ class Center(NamedTuple):
         model: The model, in units of the values.
         near: Rows of the observations with a value that the model was fitted to, (m,) ...
         noise: ... and the noise in them.
+        is_global: Whether the global model has chosen it, because it predicts the values better.
     """
 
     row: int
     model: TaylorModel
     near: np.ndarray
     noise: Noise
+    is_global: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +137,19 @@ class NoisyData:
 
 
 def recommend(
-    data: NoisyData, lowest: int, feasible: np.ndarray, trials: Sequence[Trial], ids: np.ndarray
+    data: NoisyData,
+    lowest: int,
+    log_density: Vector,
+    feasible: np.ndarray,
+    trials: Sequence[Trial],
+    ids: np.ndarray,
 ) -> Center | None:
     """The feasible observation with the lowest mean plus std; None while there are too few points for a Taylor model.
 
     Args:
         data: The observations with a value.
         lowest: Row of ``data`` with the lowest mean of the global model.
+        log_density: By the global model, log p of each value given all others, (n,); NaN where it is not used.
         feasible: Which of them are feasible, (n,).
         trials: All trials of the run.
         ids: Ids of the trials of ``data``, (n,).
@@ -150,7 +162,19 @@ def recommend(
         if feasible[row] and all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
             ends.append(descend(data, row, *_frame(data.X[row], trials), feasible))
     credible = [end for end in ends if _is_credible(data, end)]
-    return min(credible or ends[-1:], key=lambda end: _upper(data, end), default=None)
+    best = min(credible or ends[-1:], key=lambda end: _upper(data, end), default=None)
+    if best is None or not _is_worse(data, best, log_density):
+        return best
+    row = int(data.first[lowest])
+    return data.fit(row, *_frame(data.X[row], trials))._replace(is_global=True)
+
+
+def _is_worse(data: NoisyData, center: Center, log_density: Vector) -> bool:
+    """Whether a model predicts the values that have no replicates worse than another one with these densities (n,)."""
+    nearest_first = np.argsort(np.linalg.norm(center.model.frame.to_local(data.X[center.near]), axis=1), kind="stable")
+    near = center.near[nearest_first]
+    compared = (data.replicates.n[near] == 1) & np.isfinite(log_density[near])
+    return bool(np.sum((log_density[near] - center.model.leave_one_out_log_densities())[compared]) > 0)
 
 
 def _is_credible(data: NoisyData, end: Center) -> bool:

@@ -126,10 +126,10 @@ class Snapshot:
 
     @property
     def last_replicate(self) -> Trial | None:
-        """The best trial, to evaluate again once no point of a finite space is left; None if one was evaluated twice.
+        """The best trial, to evaluate again once no point of a finite space is left; None if that was done.
 
         Its replicate shows whether the values are noisy, so that replicates are worth evaluating. As a value that other
-        points have too may be equal by chance, there are two replicates of such a trial.
+        points have too may be equal by chance, there are several replicates of such a trial.
         """
         history, observations = self.history, self.history.observations
         if len(history.pending) or history.retries:
@@ -139,7 +139,7 @@ class Snapshot:
         if best is None or is_known or observations.noise.level > 0:
             return None
         n_replicates = len(observations.X) - len({x.tobytes() for x in observations.X})
-        return best if n_replicates < 1 + observations.has_value_elsewhere(best) else None
+        return best if n_replicates < observations.n_noise_tests(best) else None
 
     def holding(self, fixed: Any) -> Snapshot:
         """The same with some parameters held at given values, by name.

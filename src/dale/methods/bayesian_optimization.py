@@ -24,7 +24,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.base import Acquisition, AcquisitionState, Quantity, adapted, check_acquisition, quantity_of
 from dale.acquisition.expected_improvement import LogExpectedImprovement
-from dale.history.history import Observations
+from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot

@@ -47,7 +47,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from dale._arrays import Matrix, Vector
-from dale.history.history import Observations
+from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
 from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot

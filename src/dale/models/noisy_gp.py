@@ -192,6 +192,8 @@ class NoisyGP:
         scale: float,
         kernel: KernelFactory = SquaredExponential,
         ratios: tuple[float, ...] | None = None,
+        *,
+        gaussian: bool = False,
     ) -> NoisyGP:
         """Fit to standardised values.
 
@@ -203,10 +205,12 @@ class NoisyGP:
             scale: One unit of the standardised values, in units of the objective.
             kernel: The correlation function.
             ratios: Of the length-scale along each coordinate to the fitted one, (d,); None if they are all 1.
+            gaussian: Whether the noise is taken as Gaussian and constant: no transform, no outliers.
         """
         scale = max(scale, float(np.finfo(float).tiny))
         variances = None if noise_std is None else (np.minimum(noise_std, MAX_NOISE_STD * scale) / scale) ** 2
-        n, transform = len(v), skewness_transform(v) if variances is None else None
+        gaussian = gaussian or variances is not None
+        n, transform = len(v), None if gaussian else skewness_transform(v)
         if transform is not None:
             v = transform(v)
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
@@ -214,7 +218,7 @@ class NoisyGP:
         fitted = fit_noise(X[sample], v[sample], known, kernel, ratios=ratios)
         all_noise = np.full(n, fitted.eta) if variances is None else variances / fitted.prior.variance
         model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform, ratios)
-        return model if variances is not None or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
+        return model if gaussian or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
 
     def _robust(self, sample: np.ndarray) -> NoisyGP:
         """The model with less weight of outliers, where that is more probable; fitted to a sample of the rows."""
@@ -263,6 +267,12 @@ class NoisyGP:
         means = np.where(among[self.rows], self.means, np.inf)
         i = int(np.argmin(means))
         return int(self.rows[i]) if means[i] < np.inf else None
+
+    def leave_one_out_log_densities(self) -> Vector:
+        """Log p of each standardised value given all others, up to a constant, (n,)."""
+        mean, std = leave_one_out(self.posterior)
+        in_model = -0.5 * ((self.v - mean) / std) ** 2 - np.log(std)
+        return in_model if self.transform is None else in_model - self.v - math.log(self.transform.scale)
 
     def noise_at(self, z: Vector) -> Vector:
         """Standard deviation of the noise in one more evaluation where the value is z (n,), both standardised."""

@@ -213,9 +213,20 @@ class TaylorModel:
 
     def leave_one_out_errors(self) -> Vector:
         """With noise: standardised errors of predictions of each observation from all others, nearest first, (n,)."""
+        error, std = self._leave_one_out()
+        return error / std
+
+    def leave_one_out_log_densities(self) -> Vector:
+        """With noise: log p of each observation given all others, up to a constant, nearest first, (n,)."""
+        error, std = self._leave_one_out()
+        return -0.5 * (error / std) ** 2 - np.log(np.maximum(std, np.finfo(float).tiny))
+
+    def _leave_one_out(self) -> tuple[Vector, Vector]:
+        """With noise: errors of predictions of each observation from all others, and their std, nearest first, (n,)."""
         noise = np.hypot(self.remainder(np.linalg.norm(self.Z, axis=1)), self.scale * self.noise_std)
         residual, freedom = self._residuals(noise)
-        return residual / (noise * np.sqrt(np.maximum(freedom, MIN_LEVERAGE_LEFT)))
+        freedom = np.maximum(freedom, MIN_LEVERAGE_LEFT)
+        return residual / freedom, noise / np.sqrt(freedom)
 
     def _residuals(self, noise: Vector) -> tuple[Vector, Vector]:
         """Residuals of the observations, and 1 minus their leverages, for remainder and noise of these std, (n,).

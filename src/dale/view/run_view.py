@@ -15,7 +15,8 @@ from dale._arrays import Vector
 from dale._computing import computing
 from dale.errors import SpaceError
 from dale.history.direction import Direction
-from dale.history.history import History, Observations
+from dale.history.history import History
+from dale.history.observations import Observations
 from dale.history.result import Result
 from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState

@@ -34,7 +34,7 @@ from scipy.spatial.distance import cdist
 from dale._arrays import Matrix, Vector
 from dale._computing import computing
 from dale.history.direction import Direction
-from dale.history.history import Observations
+from dale.history.observations import Observations
 from dale.models.base import Prediction
 from dale.models.cholesky import CholeskyFactor
 from dale.models.preprocessing import THINNING_DISTANCE, thin

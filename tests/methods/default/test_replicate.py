@@ -83,7 +83,7 @@ class TestReplicate:
 
     @pytest.mark.parametrize("outcome", ["pending", "failed", "same value"])
     def test_once_in_a_run(self, outcome):
-        """Even if the replicate is pending, has failed or has the same value."""
+        """Even if the replicate is pending or has failed; if it has the same value, a few times."""
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
         found = 0
         for _ in range(45):
@@ -93,21 +93,37 @@ class TestReplicate:
             elif outcome == "failed":
                 optimizer.fail(trial)
             found += trial.reason.source is Source.REPLICATE
-        assert found == (2 if outcome == "same value" else 1)  # stairs have few values, so they are tested twice
+        assert found == (4 if outcome == "same value" else 1)  # stairs have few values, which may agree by chance
         assert optimizer.result().noise == 0
 
-    def test_twice_where_values_agree_by_chance(self):
-        """An accuracy of a few rows, say: the incumbent's value is that of another point too."""
+    @pytest.mark.parametrize(("n_equal", "n_tests"), [(0, 1), (1, 1), (4, 2), (5, 3), (9, 3), (10, 1)])
+    def test_more_often_where_values_agree_by_chance(self, n_equal, n_tests):
+        """A success or an accuracy of a few rows, say: other points have the incumbent's value too, here of ten."""
         rng = np.random.default_rng(0)
-        for value, expected in ((1.0, Source.REPLICATE), (1.5, None)):
-            optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
-            for x, y in zip(rng.random((6, 2)), (1.0, value, 2.0, 3.0, 4.0, 5.0), strict=True):
-                optimizer.add(x, y)
-            first = optimizer.snapshot.history.trials[0]
-            again = Trial(6, first.params, first.x, first.unit_x, Reason(Source.REPLICATE), TrialState.COMPLETE, 1.0)
-            snapshot = replace(optimizer.snapshot, history=optimizer.snapshot.history.with_trials([again]))
-            proposal = propose_replicate(snapshot, first.unit_x, FAILURES_BEFORE_REPLICATE)
-            assert (proposal and proposal.reason.source) == expected
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for i, x in enumerate(rng.random((11, 2))):
+            optimizer.add(x, 1.0 if i <= n_equal else 1.0 + i)
+        history = optimizer.snapshot.history
+        first, found = history.trials[0], 0
+        while propose_replicate(replace(optimizer.snapshot, history=history), first.unit_x, FAILURES_BEFORE_REPLICATE):
+            at = len(history.trials)
+            again = Trial(at, first.params, first.x, first.unit_x, Reason(Source.REPLICATE), TrialState.COMPLETE, 1.0)
+            history, found = history.with_trials([again]), found + 1
+        assert found == n_tests
+
+    def test_again_at_the_same_point_where_values_agree_by_chance(self):
+        """The incumbent of successes never changes: nothing is below it."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for i, x in enumerate(np.random.default_rng(0).random((10, 2))):
+            optimizer.add(x, float(i % 2))
+        first = optimizer.snapshot.history.trials[0]
+        tests = [
+            Trial(10 + i, first.params, first.x, first.unit_x, Reason(Source.REPLICATE), TrialState.COMPLETE, 0.0)
+            for i in range(2)
+        ]
+        snapshot = replace(optimizer.snapshot, history=optimizer.snapshot.history.with_trials(tests))
+        assert propose_replicate(snapshot, first.unit_x, 2 * FAILURES_BEFORE_REPLICATE - 1) is None
+        assert propose_replicate(snapshot, first.unit_x, 2 * FAILURES_BEFORE_REPLICATE) is not None
 
     def test_again_at_another_point_after_twice_as_many_failures(self, smooth_run):
         """The first replicate had the same value, but a new incumbent may be low by luck."""

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
-from dale.history.history import Observations
+from dale.history.observations import Observations
 from dale.models.cholesky import CholeskyFactor
 from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.squared_exponential import SquaredExponential

@@ -11,7 +11,7 @@ import numpy as np
 from dale._arrays import Matrix, Vector
 from dale.acquisition.base import maximize_acquisition
 from dale.acquisition.feasibility import Feasibility, feasibility_weighted
-from dale.history.history import Observations
+from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Proposal

@@ -15,8 +15,8 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.feasibility import violations
-from dale.history.history import Observations
 from dale.history.minima import MIN_RELATIVE_REDUCTION
+from dale.history.observations import Observations
 from dale.history.reason import ClosedRegion, Reason, Source, TrustRegionStep
 from dale.history.recommendation import Center
 from dale.history.snapshot import Snapshot

@@ -1,0 +1,238 @@
+"""What the models see of a run: points, values, noise, constraints, and what follows from them alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from dale._arrays import Matrix, Vector
+from dale.history.noise import NoiseEstimate
+from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
+from dale.history.recommendation import Center, NoisyData, recommend
+from dale.history.trial import Trial
+from dale.models.failure_boundary import FailureBoundary
+from dale.models.kernels.base import KernelFactory
+from dale.models.kernels.squared_exponential import SquaredExponential
+from dale.models.noisy_gp import MAX_NOISE_STD, NoisyGP
+from dale.models.relevance import length_scale_ratios
+from dale.models.transforms import Standardize
+from dale.space.point import Params
+
+RATIOS_GROWTH = 1.1  # of the number of observations between two fits of the ratios of length-scales
+MAX_NOISE_TESTS = 3  # of one point before its value counts as exact
+MAX_CHANCE = 0.2  # that all of them agree although there is noise
+
+
+class Best(NamedTuple):
+    """The best feasible observation.
+
+    Attributes:
+        row: Its row among the observations.
+        value: Its value; where values are noisy, the posterior mean there.
+        noise: Standard deviation of the noise in the values; 0 where there is none.
+        std: Standard deviation of the value, by the model; 0 where there is no noise.
+    """
+
+    row: int
+    value: float
+    noise: float
+    std: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Trials with an outcome, in the order of their ids, as arrays in the unit cube.
+
+    Transient failures and discarded trials are left out.
+
+    Attributes:
+        X: Points, (n, d).
+        y: Values to be minimised (``Trial.loss``), (n,); NaN where the evaluation failed.
+        noise_std: Standard deviations of the noise in the values, (n,); NaN where unknown.
+        constraints: Outcome constraints, (n, k), feasible where at most 0; NaN where the evaluation failed.
+        ids: Ids of the trials, (n,).
+        allowed: Which points the input constraints allow, (n,); only points that the user added may violate them.
+        trials: All trials of the run, by id.
+    """
+
+    X: Matrix
+    y: Vector
+    noise_std: Vector
+    constraints: Matrix
+    ids: np.ndarray
+    allowed: np.ndarray
+    trials: tuple[Trial, ...]
+
+    @cached_property
+    def params(self) -> tuple[Params, ...]:
+        """The points as the objective received them, n of them."""
+        return tuple(self.trials[i].params for i in self.ids.tolist())
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.X.shape[1]
+
+    @cached_property
+    def has_value(self) -> np.ndarray:
+        """Which rows have a value, (n,)."""
+        return np.isfinite(self.y)
+
+    @cached_property
+    def failed(self) -> np.ndarray:
+        """Which evaluations failed, (n,); outliers did not."""
+        return np.array([self.trials[i].value is None for i in self.ids.tolist()], dtype=bool)
+
+    @cached_property
+    def feasible(self) -> np.ndarray:
+        """Which rows have a value, satisfy all outcome constraints and are allowed, (n,)."""
+        return self.has_value & np.all(self.constraints <= 0, axis=1) & self.allowed  # NaN is not feasible
+
+    @cached_property
+    def inliers(self) -> Observations:
+        """The same without the values of outliers, as if these evaluations had failed."""
+        some = np.flatnonzero(self.has_value)
+        outliers = some[find_outliers(self.X[some], self.y[some])]
+        if len(outliers) == 0:
+            clean = self
+        else:
+            y = self.y.copy()
+            y[outliers] = np.nan
+            clean = replace(self, y=y)
+        clean.__dict__["inliers"] = clean  # of what is left, nothing is removed a second time
+        return clean
+
+    @cached_property
+    def noise(self) -> NoiseEstimate:
+        """The noise in the values; that of the outliers too, where all others seem to have none."""
+        some = self.rows(self.has_value)
+        own = NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
+        if self.inliers is self:
+            return own
+        inner = self.inliers.noise
+        return inner if inner.level > 0 else own
+
+    @cached_property
+    def standardize(self) -> Standardize:
+        """Standardises the values."""
+        return Standardize.of(self.y[self.has_value])
+
+    @cached_property
+    def failure_boundary(self) -> FailureBoundary | None:
+        """Where evaluations fail; None if none has failed."""
+        return FailureBoundary.fit(self.X, self.failed)
+
+    @cached_property
+    def noisy_gp(self) -> NoisyGP:
+        """A model of signal and noise, fitted to the newest inliers."""
+        return self.fit_noisy_gp() if self.inliers is self else self.inliers.noisy_gp
+
+    def fit_noisy_gp(self, kernel: KernelFactory = SquaredExponential) -> NoisyGP:
+        """A model of signal and noise with another kernel, fitted to the newest observations."""
+        rows = np.flatnonzero(self.has_value)[-MAX_OBSERVATIONS:]
+        known = None if self.noise.known is None else self.noise.known[-MAX_OBSERVATIONS:]
+        scale, X = self.standardize, self.X[rows]
+        ratios, gaussian = self._length_scale_ratios() if kernel is SquaredExponential else None, self.noise.is_discrete
+        unit = scale.inverse_scale(1.0)
+        return NoisyGP.of(rows, X, scale(self.y[rows]), known, unit, kernel, ratios, gaussian=gaussian)
+
+    def _length_scale_ratios(self) -> tuple[float, ...]:
+        """How fast the values vary along each coordinate.
+
+        They are learnt anew whenever the number of observations has grown by ``RATIOS_GROWTH``, from the first so many,
+        so that they cost little and are a function of the observations.
+        """
+        rows = np.flatnonzero(self.has_value)
+        n = int(RATIOS_GROWTH ** math.floor(math.log(len(rows), RATIOS_GROWTH)) + 0.5)
+        return length_scale_ratios(self.X[rows[:n]], self.y[rows[:n]])
+
+    @cached_property
+    def best(self) -> Best | None:
+        """The best feasible observation; None if none is feasible."""
+        if not self.feasible.any():
+            return None
+        row = int(np.argmin(np.where(self.feasible, self.y, np.inf)))
+        if self.noise.modelled:
+            lowest = self.noisy_gp.lowest(self.inliers.feasible)
+            if lowest is not None:
+                return self._noisy_best(lowest)
+        return Best(row, float(self.y[row]), self.noise.level)
+
+    def _noisy_best(self, lowest: int) -> Best:
+        """The observation with the lowest posterior mean, where the global model names one."""
+        center, scale, model = self.recommended, self.inliers.standardize, self.noisy_gp
+        if center is None:
+            mean, std = model.at(lowest)
+            return Best(lowest, scale.inverse(mean), self.noise.level, scale.inverse_scale(std))
+        noise = scale.inverse_scale(center.model.noise_at_center)
+        if center.is_global:
+            mean, std = model.at(center.row)
+            return Best(center.row, scale.inverse(mean), noise, scale.inverse_scale(std))
+        value = scale.lowest + scale.inverse_scale(center.model.value)
+        mean, gp_std = model.at(center.row)
+        difference, gp_std = abs(value - scale.inverse(mean)), scale.inverse_scale(gp_std)
+        # What two models of the same values differ by, beyond the std of the global one, is an error of the local one.
+        excess = math.sqrt(max(difference - gp_std, 0.0)) * math.sqrt(difference + gp_std)
+        std = math.hypot(scale.inverse_scale(center.model.value_std), excess)
+        return Best(center.row, value, noise, std)
+
+    @cached_property
+    def recommended(self) -> Center | None:
+        """Where values are noisy: the row with the lowest mean of a Taylor model, and the model; None for none."""
+        if self.inliers is not self:
+            return self.inliers.recommended
+        lowest = self.noisy_gp.lowest(self.feasible)
+        if lowest is None:
+            return None
+        rows = np.flatnonzero(self.has_value)
+        at = int(np.flatnonzero(rows == lowest)[0])
+        log_density = np.full(len(self.y), np.nan)
+        log_density[self.noisy_gp.rows] = self.noisy_gp.leave_one_out_log_densities()
+        center = recommend(self.noisy_data, at, log_density[rows], self.feasible[rows], self.trials, self.ids[rows])
+        return None if center is None else center._replace(row=int(rows[center.row]))
+
+    @cached_property
+    def noisy_data(self) -> NoisyData:
+        """The values less the lowest one, standardised, with their noise.
+
+        Equal values nearby would be exact to a local model, so discrete noise is that of the global one.
+        """
+        scale, known = self.standardize, self.noise.known
+        unit = max(scale.inverse_scale(1.0), float(np.finfo(float).tiny))
+        if self.noise.is_discrete:
+            known = np.full(int(self.has_value.sum()), unit * self.noisy_gp.noise_std)
+        return NoisyData.of(
+            self.X[self.has_value],
+            scale.above_lowest(self.y[self.has_value]),
+            None if known is None else np.minimum(known, MAX_NOISE_STD * unit) / unit,
+            self.feasible[self.has_value],
+            self.noisy_gp.noise_at(scale(self.y[self.has_value])),
+        )
+
+    def n_noise_tests(self, trial: Trial) -> int:
+        """How many replicates with the value of a trial show that it is exact: one, unless other points have it too.
+
+        A noisy value agrees by chance about as often as the values of other points do, so there are as many tests as
+        make agreement in all of them improbable. Where all points have one value, noise would not matter.
+        """
+        elsewhere = np.any(trial.unit_x != self.X, axis=1) & self.has_value
+        share = float(np.mean(self.y[elsewhere] == trial.loss)) if trial.value is not None and elsewhere.any() else 0.0
+        if share == 1:
+            return 1
+        return next((n for n in range(1, MAX_NOISE_TESTS) if share**n < MAX_CHANCE), MAX_NOISE_TESTS)
+
+    def rows(self, keep: np.ndarray) -> Observations:
+        """Some of the rows, given as a boolean array (n,)."""
+        return Observations(
+            self.X[keep],
+            self.y[keep],
+            self.noise_std[keep],
+            self.constraints[keep],
+            self.ids[keep],
+            self.allowed[keep],
+            self.trials,
+        )
