@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.history import history as history_module
+from dale.history import observations as observations_module
 from dale.history import snapshot as snapshot_module
 from dale.history.noise import NoiseEstimate
 from dale.history.outliers import find_outliers
@@ -35,8 +35,8 @@ def analyses(monkeypatch):
         "noise": Counted(NoiseEstimate.of, lambda X, y, noise_std, params: y.tobytes()),
         "minima": Counted(snapshot_module.find_minima, lambda history, domain: history.observations.y.tobytes()),
     }
-    monkeypatch.setattr(history_module, "find_outliers", counted["outliers"])
-    monkeypatch.setattr(history_module.NoiseEstimate, "of", counted["noise"])
+    monkeypatch.setattr(observations_module, "find_outliers", counted["outliers"])
+    monkeypatch.setattr(observations_module.NoiseEstimate, "of", counted["noise"])
     monkeypatch.setattr(snapshot_module, "find_minima", counted["minima"])
     return counted
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dale.acquisition.feasibility import Feasibility
-from dale.models.failure_boundary import FailureBoundary, propagate
+from dale.models.failure_boundary import FailureBoundary, propagate, relevant_coordinates
 from dale.models.kernels import SquaredExponential
 
 
@@ -115,7 +115,7 @@ def test_hostile_points():
         assert 0 <= boundary.weight <= 1
 
 
-def test_only_the_points_closest_to_the_boundary_are_modelled():
+def test_the_number_of_points_in_the_model_is_limited():
     rng = np.random.default_rng(4)
     X = rng.random((3000, 2))
     boundary = FailureBoundary.fit(X, X[:, 0] > 0.5)
@@ -123,3 +123,44 @@ def test_only_the_points_closest_to_the_boundary_are_modelled():
     P = probability(boundary, [[0.4, 0.5], [0.6, 0.5]])
     assert P[0] > 0.9
     assert P[1] < 0.1
+
+
+class TestRelevantCoordinates:
+    """Failures that depend on few coordinates are explained by these."""
+
+    def test_a_threshold_of_one_coordinate(self):
+        rng = np.random.default_rng(0)
+        X = rng.random((30, 8))
+        boundary = FailureBoundary.fit(X, X[:, 3] > 0.7)
+        A = rng.random((200, 8))
+        is_right = (probability(boundary, A) < 0.5) == (A[:, 3] > 0.7)
+        assert np.flatnonzero(relevant_coordinates(X, X[:, 3] > 0.7)).tolist() == [3]
+        assert np.mean(is_right) > 0.9
+
+    def test_either_of_two_causes(self):
+        """A memory limit, or two integers whose sum is too large; neither explains the failures alone."""
+        rng = np.random.default_rng(1)
+        X = rng.random((80, 8))
+        X[:, 4:6] = (np.floor(5 * X[:, 4:6]) + 0.5) / 5
+        failed = (X[:, 2] > 0.65) | (X[:, 4] + X[:, 5] > 1.1)
+        X[40:, 2] = np.where(X[40:, 2] > 0.65, X[40:, 2], 0.6)  # a value that evaluations of both outcomes share
+        assert np.flatnonzero(relevant_coordinates(X, failed)).tolist() == [2, 4, 5]
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_all_of_them_where_the_boundary_is_oblique(self, seed):
+        X = np.random.default_rng(seed).random((40, 3))
+        assert relevant_coordinates(X, X @ [1.0, 0.9, 1.1] > 1.7).all()
+
+    def test_those_of_the_first_evaluations_are_dropped_if_others_contradict_them(self):
+        """They are selected anew from time to time only; all coordinates are compared each time."""
+        X = np.random.default_rng(0).random((30, 4))
+        failed = X[:, 0] > 0.6
+        X[29], failed[29] = X[np.argmin(X[:, 0])], True
+        X[29, 1:] = 1 - X[29, 1:]  # a failure with the first coordinate of a completed evaluation
+        boundary = FailureBoundary.fit(X, failed)
+        assert relevant_coordinates(X, failed).sum() == 1
+        assert np.isscalar(boundary.distance.kernel.length_scale)
+
+    def test_one_coordinate_and_few_evaluations(self):
+        assert relevant_coordinates(np.array([[0.1], [0.9]]), np.array([True, False])).tolist() == [True]
+        assert relevant_coordinates(np.eye(3), np.array([True, False, False])).all()

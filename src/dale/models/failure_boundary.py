@@ -23,6 +23,14 @@ failure, for which all rates are equally probable before: with f of n evaluation
 With w the probability that there is a boundary, from p(outcomes | random) and the evidence of the Gaussian process, an
 evaluation completes with the probability w P(g(x) <= 0) + (1 - w) P(completes | random).
 
+Most failures depend on few of the coordinates: a program runs out of memory with one setting, whatever the others are.
+So the distance is one in the coordinates of a subset S of the d coordinates, the most probable one,
+
+    p(S | outcomes) ~ p(outcomes | S) / C(d, |S|),
+
+where each size of S is equally probable before. The search adds one coordinate after the other while this rises, then
+removes some while it rises. The end must be more probable than all coordinates by ``MIN_GAIN``.
+
 A boundary between the values of a discrete parameter cannot be bisected. A cell, the points with equal discrete
 coordinates, may fail as a whole. A cell that does not fails with a probability of about 1/8, so that k failures without
 a completed evaluation there divide P(g(x) <= 0) by 8^k.
@@ -34,8 +42,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
@@ -48,7 +57,13 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import log_marginal_likelihood
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.08, 2.5, 8))  # in units of sqrt(d)
-MAX_POINTS = 120  # in the model: those closest to an evaluation with the other outcome
+SELECTION_LENGTH_SCALES, SELECTION_SWEEPS = LENGTH_SCALES[2::3], 8  # while coordinates are selected
+IRRELEVANT = 1e6  # length-scale of the other coordinates
+MIN_GAIN = 3.0  # log probability that some coordinates gain over all: of many subsets, one is better by chance
+GROWTH = 1.1  # of the number of evaluations between two selections of coordinates
+MAX_SELECTED = 60  # evaluations from which they are selected, evenly spread over the run
+MAX_POINTS = 120  # in the model: ...
+MAX_NEAREST = 80  # ... those closest to an evaluation with the other outcome, and some of the others, evenly spread
 MIN_DISTANCE = 1e-9  # of two points, in sides of the cube
 MAX_PRECISION = 1e10  # of an observation, relative to that of the prior: the resolution of the correlation matrix
 MIN_PRECISION = 1e-12  # likewise
@@ -91,23 +106,13 @@ class FailureBoundary:
         n, n_failed = len(X), int(np.sum(failed))
         if n_failed in (0, n):
             return None
-        r = np.empty(n)
-        r[failed] = cKDTree(X[~failed]).query(X[failed])[0]
-        r[~failed] = cKDTree(X[failed]).query(X[~failed])[0]
-        nearest = np.sort(np.argsort(r, kind="stable")[:MAX_POINTS])
-        X, r, sign = X[nearest], np.maximum(r[nearest], MIN_DISTANCE), np.where(failed[nearest], 1.0, -1.0)
-        values, variances = sign * r / 2, r * r / 12
-        models = (_fit(l * math.sqrt(X.shape[1]), X, values, variances) for l in LENGTH_SCALES)
-        best = max(models, key=log_marginal_likelihood)
-        c, s2 = best.prior
-        values, variances, log_evidence = propagate(s2 * best.kernel(X, X), c, sign, values, variances)
-        used = int(np.sum(sign > 0))
-        log_random = float(betaln(used + 1, len(X) - used + 1))
-        return cls(
-            distance=GaussianProcess.fit(best.kernel, X, values, best.prior, variances / s2),
-            weight=float(expit(LOG_PRIOR_ODDS + log_evidence - log_random)),
-            rate=(n - n_failed + 1) / (n + 2),
+        some, everything = relevant_coordinates(X, failed), np.ones(X.shape[1], dtype=bool)
+        distance, log_odds = max(
+            (_distance(X, failed, relevant) for relevant in ([everything] if some.all() else [some, everything])),
+            key=lambda found: found[1],
         )
+        weight, rate = float(expit(LOG_PRIOR_ODDS + log_odds)), (n - n_failed + 1) / (n + 2)
+        return cls(distance, weight, rate)
 
     @property
     def log_highest(self) -> float:
@@ -135,15 +140,109 @@ def _cells(A: Matrix, discrete: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in np.round(A[:, discrete], CELL_DIGITS) + 0.0]
 
 
-def _fit(length_scale: float, X: Matrix, values: Vector, variances: Vector) -> GaussianProcess:
-    """The signed distance at one length-scale, with its most probable prior mean."""
-    s2 = length_scale**2 / X.shape[1]
-    model = GaussianProcess.fit(SquaredExponential(length_scale), X, values, Prior(0.0, s2), variances / s2)
+def relevant_coordinates(X: Matrix, failed: np.ndarray) -> np.ndarray:
+    """Which coordinates (d,) tell failed evaluations (n,) from others; all of them unless fewer are more probable.
+
+    They are selected anew whenever the number of evaluations has grown by ``GROWTH``, from the first so many, so that
+    they cost little and are a function of the evaluations.
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((40, 3))
+        >>> relevant_coordinates(X, X[:, 1] > 0.6)
+        array([False,  True, False])
+    """
+    n, d = X.shape
+    n = int(GROWTH ** math.floor(math.log(n, GROWTH)) + 0.5)
+    use = np.linspace(0, n - 1, min(n, MAX_SELECTED)).astype(int)
+    return np.isin(np.arange(d), _selected(X[use].tobytes(), failed[use].tobytes(), d))
+
+
+@lru_cache(maxsize=16)
+def _selected(points: bytes, outcomes: bytes, d: int) -> tuple[int, ...]:
+    """The most probable coordinates of n points (n, d), of which some (n,) failed."""
+    X, failed = np.frombuffer(points).reshape(-1, d), np.frombuffer(outcomes, dtype=bool)
+    everything = tuple(range(d))
+    if d == 1 or failed.all() or not failed.any():
+        return everything
+
+    def score(these: Sequence[int]) -> tuple[int, float]:
+        """How many evaluations do not contradict another one, and the log probability of the coordinates."""
+        relevant = np.isin(np.arange(d), these)
+        n_contradictions = int(np.sum(_to_other_outcome(X[:, relevant], failed) < MIN_DISTANCE))
+        if n_contradictions:
+            return -n_contradictions, -math.inf
+        log_odds = _distance(X, failed, relevant, SELECTION_LENGTH_SCALES, SELECTION_SWEEPS)[1]
+        return 0, log_odds - math.log(math.comb(d, len(these)))
+
+    def best_of(subsets: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, float]]:
+        scores = {these: score(these) for these in subsets}
+        there = max(scores, key=lambda these: scores[these])
+        return there, scores[there]
+
+    some, reached = best_of([(j,) for j in everything])
+    for sign in (1, -1):  # add, then remove: those that were needed at first may not be in the end
+        while 0 < len(some) + sign < d:
+            kept = [tuple(k for k in some if k != j) for j in some]
+            added = [(*some, j) for j in everything if j not in some]
+            there, found = best_of(added if sign > 0 else kept)
+            if not found > reached:
+                break
+            some, reached = there, found
+    n_right, log_p = score(everything)
+    return some if reached > (n_right, log_p + MIN_GAIN) else everything
+
+
+def _to_other_outcome(Z: Matrix, failed: np.ndarray) -> Vector:
+    """Distance of each of n points (n, d) to the nearest one with the other outcome, (n,)."""
+    r = np.empty(len(Z))
+    r[failed] = cKDTree(Z[~failed]).query(Z[failed])[0]
+    r[~failed] = cKDTree(Z[failed]).query(Z[~failed])[0]
+    return r
+
+
+def _distance(
+    X: Matrix,
+    failed: np.ndarray,
+    relevant: np.ndarray,
+    length_scales: Sequence[float] = LENGTH_SCALES,
+    n_sweeps: int = N_SWEEPS,
+) -> tuple[GaussianProcess, float]:
+    """The signed distance in some coordinates (d,), and the log odds of it against random failures.
+
+    The log odds are minus infinity if two evaluations with different outcomes agree in these coordinates.
+    """
+    r = _to_other_outcome(X[:, relevant], failed)
+    is_contradiction = np.min(r) < MIN_DISTANCE
+    use = np.argsort(r, kind="stable")
+    if len(use) > MAX_POINTS:
+        others = np.linspace(MAX_NEAREST, len(use) - 1, MAX_POINTS - MAX_NEAREST).astype(int)
+        use = np.append(use[:MAX_NEAREST], use[others])
+    use = np.sort(use)
+    X, r, sign = X[use], np.maximum(r[use], MIN_DISTANCE), np.where(failed[use], 1.0, -1.0)
+    values, variances = sign * r / 2, r * r / 12
+    d = int(np.sum(relevant))
+    models = (_fit(l * math.sqrt(d), relevant, X, values, variances) for l in length_scales)
+    best = max(models, key=log_marginal_likelihood)
+    c, s2 = best.prior
+    values, variances, log_evidence = propagate(s2 * best.kernel(X, X), c, sign, values, variances, n_sweeps)
+    n_failed = int(np.sum(sign > 0))
+    log_random = float(betaln(n_failed + 1, len(X) - n_failed + 1))
+    distance = GaussianProcess.fit(best.kernel, X, values, best.prior, variances / s2)
+    return distance, -math.inf if is_contradiction else log_evidence - log_random
+
+
+def _fit(length_scale: float, relevant: np.ndarray, X: Matrix, values: Vector, variances: Vector) -> GaussianProcess:
+    """The signed distance at one length-scale of some coordinates (d,), with its most probable prior mean."""
+    s2 = length_scale**2 / int(np.sum(relevant))
+    each = length_scale if relevant.all() else tuple(np.where(relevant, length_scale, IRRELEVANT).tolist())
+    model = GaussianProcess.fit(SquaredExponential(each), X, values, Prior(0.0, s2), variances / s2)
     weights = model.factor.solve(np.ones(len(values)))
     return model.with_prior(Prior(float(weights @ values / weights.sum()), s2))
 
 
-def propagate(K: Matrix, c: float, sign: Vector, values: Vector, variances: Vector) -> tuple[Vector, Vector, float]:
+def propagate(
+    K: Matrix, c: float, sign: Vector, values: Vector, variances: Vector, n_sweeps: int = N_SWEEPS
+) -> tuple[Vector, Vector, float]:
     """Observations that approximate the signs of a Gaussian process, and the log probability of these signs.
 
     Args:
@@ -152,6 +251,7 @@ def propagate(K: Matrix, c: float, sign: Vector, values: Vector, variances: Vect
         sign: 1 where g > 0, -1 where g <= 0, (n,).
         values: Initial means of the observations, (n,).
         variances: Their initial variances, (n,).
+        n_sweeps: The number of sweeps at most.
 
     Returns:
         Means (n,), variances (n,) and the log probability.
@@ -159,7 +259,7 @@ def propagate(K: Matrix, c: float, sign: Vector, values: Vector, variances: Vect
     highest = MAX_PRECISION / np.diag(K)
     tau, nu = _bounded(1 / variances, values / variances, highest)  # natural parameters
     log_evidence = -math.inf
-    for _ in range(N_SWEEPS):
+    for _ in range(n_sweeps):
         root = np.sqrt(tau)
         try:
             L = cholesky(np.eye(len(K)) + root[:, None] * K * root, lower=True, check_finite=False)

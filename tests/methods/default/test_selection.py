@@ -121,10 +121,13 @@ class TestSelection:
         may_fail=False,
         noise=0.0,
         lowest=-1.0,
+        completes=1.0,
     ):
         """After trials of these sources; each one is better than all before unless its value is given."""
         model = SimpleNamespace(noise_at_center=noise)
-        step = SimpleNamespace(log_ei=log_ei, certain=certain, may_fail=may_fail, lowest=lowest, model=model)
+        step = SimpleNamespace(
+            log_ei=log_ei, certain=certain, may_fail=may_fail, lowest=lowest, model=model, completes=completes
+        )
         candidate = SimpleNamespace(step=step)
         history = self.history(sources, -np.arange(len(sources)) if values is None else values)
         early = n < MIN_EVALUATIONS * 2
@@ -151,6 +154,12 @@ class TestSelection:
         for _ in range(4 * LOCAL_TURNS):
             history.append(Source.LOCAL if self.is_taken(-99.0, history) else Source.GLOBAL)
         assert history[3:] == [*[Source.LOCAL] * (LOCAL_TURNS - 1), Source.GLOBAL] * 4
+
+    @pytest.mark.parametrize(
+        ("log_ei", "completes", "expected"), [(-0.1, 0.01, False), (0.1, 0.01, True), (-0.1, 0.1, True)]
+    )
+    def test_a_step_that_will_probably_fail_needs_the_whole_of_the_global_ei(self, log_ei, completes, expected):
+        assert self.is_taken(log_ei, [Source.GLOBAL], may_fail=True, completes=completes) == expected
 
     def test_a_step_that_may_fail_takes_every_other_turn(self):
         history = [Source.GLOBAL]

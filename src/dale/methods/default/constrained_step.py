@@ -101,11 +101,11 @@ def constrained_step(problem: LocalProblem, rng: np.random.Generator, n_infeasib
         x = _best_snapped(models, problem, np.vstack([z, draws]), target)
     z = frame.to_local(x)
     mean, std = (float(part[0]) for part in model.predict(z[None, :]))
-    log_acquisition = float(models.log_acquisition(z[None, :], target)[0])
+    log_ei = float(models.log_acquisition(z[None, :], target)[0])
     reduction = _violation_reduction(models, z) if problem.target == np.inf else None
     if may_fail:  # the minimum of the mean cannot be evaluated
         lowest = mean
-    return Step(x, z, log_acquisition, mean, std, lowest, certain, model, may_fail, reduction)
+    return Step(x, z, log_ei, mean, std, lowest, certain, model, may_fail, reduction, problem.completes_at(z))
 
 
 def _reserve(n_infeasible: int) -> float:

@@ -28,7 +28,7 @@ from dale.models.taylor import TaylorModel
 from dale.optim.projected_newton import FunctionValues
 from dale.space.domain import Domain
 
-LOG_SAFE = math.log(0.9)  # an evaluation that completes with less of the highest probability may fail
+SAFE = 0.9  # an evaluation that completes with less of the highest probability may fail
 LOG_EI = LogExpectedImprovement()
 FAR_MARGIN = 1.0  # log density that distant observations have to gain for each of the nearest
 REDUCTION_RTOL = 1e-3  # accuracy of predicted reductions, relative to the minimum reduction
@@ -222,17 +222,21 @@ class LocalProblem:
         """Logarithm of the probability that evaluations at points (m, d) in local coordinates complete, (m,)."""
         return np.zeros(len(Z)) if self.failures is None else self.completes.log_probability(self.frame.to_cube(Z))
 
+    def completes_at(self, z: Vector) -> float:
+        """The probability that the evaluation at z (d,) completes, relative to the highest one anywhere."""
+        if self.failures is None:
+            return 1.0
+        return float(np.exp(log_completes(self.failures, self.frame.to_cube(z[None, :]))[0]))
+
     def may_fail(self, z: Vector) -> bool:
         """Whether the evaluation at z (d,) is less likely to complete than elsewhere."""
-        if self.failures is None:
-            return False
-        return bool(log_completes(self.failures, self.frame.to_cube(z[None, :]))[0] < LOG_SAFE)
+        return self.completes_at(z) < SAFE
 
     def safe(self, Z: Matrix) -> Matrix:
         """Those of the points (m, d) in local coordinates whose evaluation is as likely to complete as elsewhere."""
         if self.failures is None:
             return Z
-        return Z[log_completes(self.failures, self.frame.to_cube(Z)) >= LOG_SAFE]
+        return Z[log_completes(self.failures, self.frame.to_cube(Z)) >= math.log(SAFE)]
 
     def log_acquisition(self, Z: Matrix, target: float) -> Vector:
         """Log EI + log P(completes) at points (m, d) in local coordinates, (m,)."""

@@ -54,6 +54,7 @@ class Step:
         may_fail: Whether the evaluation of the best step may fail, so that this one keeps away from there.
         violation_reduction: Predicted reduction of the violation of outcome constraints while no observation is
             feasible; None otherwise.
+        completes: Probability that its evaluation completes, relative to the highest one anywhere.
     """
 
     point: Vector
@@ -66,6 +67,7 @@ class Step:
     model: TaylorModel
     may_fail: bool = False
     violation_reduction: float | None = None
+    completes: float = 1.0
 
 
 def step_box(problem: LocalProblem) -> StepBox:
@@ -81,8 +83,8 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     model, target = problem.objective, problem.target_difference
     box = step_box(problem)
     draws = box.draws(rng)
-    mean = model.predict(draws).mean
-    z, lowest = lowest_mean(model, np.array([np.zeros(len(model.center)), draws[np.argmin(mean)]]), box, problem.atol)
+    lowest_drawn = draws[np.argmin(model.predict(draws).mean)]
+    z, lowest = lowest_mean(model, np.array([np.zeros(len(model.center)), lowest_drawn]), box, problem.atol)
     certain = model.n_points > len(z) and is_certain(model, z, lowest)
     far = _long_step(problem, box, z, lowest) if certain else None
     if far is not None:
@@ -108,7 +110,8 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
         lowest = float(mean_there[0])
         certain = certain and is_certain(model, z, lowest)
     log_ei = problem.log_acquisition(z[None, :], target)
-    return Step(x, z, float(log_ei[0]), float(mean_there[0]), float(std_there[0]), lowest, certain, model, may_fail)
+    mean, std, completes = float(mean_there[0]), float(std_there[0]), problem.completes_at(z)
+    return Step(x, z, float(log_ei[0]), mean, std, lowest, certain, model, may_fail, completes=completes)
 
 
 def shortened(z: Vector, draws: Matrix) -> Matrix:

@@ -9,6 +9,8 @@ The global EI is a maximum over the whole cube, and therefore overstated. So a l
   may fail takes every other turn: the boundary of a failing set is bisected slowly.
 - Noise hides the reductions that the local model predicts in its region if they are less than ``NOISY_REDUCTION`` stds
   of the noise. A step then only averages: it needs the whole of the global EI, and otherwise takes every other turn.
+- A step whose evaluation completes with a probability below ``MIN_COMPLETES`` would not even bisect a boundary: it
+  needs the whole of the global EI.
 - If a closed region covers the incumbent, the step from the best uncovered observation is taken if its EI is at least
   ``min_ei_ratio_other`` of the global EI.
 - In spaces with options, the best step from observations with other options than the incumbent's is taken if its EI is
@@ -26,8 +28,11 @@ from dale.history.history import History
 from dale.history.reason import Source
 from dale.history.trial import TrialState
 from dale.methods.default.local_search import LocalCandidate, LocalCandidates
+from dale.methods.default.local_step import Step
 from dale.methods.default.settings import SelectionSettings
 from dale.methods.default.trust_region import NOISY_REDUCTION
+
+MIN_COMPLETES = 0.02  # probability, relative to the highest one, that the evaluation of a step completes
 
 
 def select(
@@ -43,16 +48,20 @@ def select(
         n_parameters: Number of parameters.
         early: Whether there are too few values for uncertain local steps.
     """
-    enough = log_ei + math.log(s.min_ei_ratio_other)
     own = -math.inf if local.incumbent is None else local.incumbent.step.log_ei
-    if local.other_options is not None and local.other_options.step.log_ei >= max(enough, own):
-        return local.other_options
+    other = local.other_options
+    if other is not None and other.step.log_ei >= max(_enough(other.step, log_ei, s.min_ei_ratio_other), own):
+        return other
     if local.incumbent is not None:
         is_taken = _is_taken(local.incumbent, log_ei, history, s, n_parameters=n_parameters, early=early)
         return local.incumbent if is_taken else None
-    if local.uncovered is not None and local.uncovered.step.log_ei >= enough:
-        return local.uncovered
-    return None
+    far = local.uncovered
+    return far if far is not None and far.step.log_ei >= _enough(far.step, log_ei, s.min_ei_ratio_other) else None
+
+
+def _enough(step: Step, log_ei: float, ratio: float) -> float:
+    """The log EI that a step needs: a ratio of the global one, or the whole of it if the step will probably fail."""
+    return log_ei if step.completes < MIN_COMPLETES else log_ei + math.log(ratio)
 
 
 def _is_taken(
@@ -66,8 +75,10 @@ def _is_taken(
         return False
     noise = step.model.noise_at_center
     is_hidden = noise > 0 and -step.lowest < NOISY_REDUCTION * noise  # lowest > 0 where integers are snapped
-    if step.log_ei >= log_ei + math.log(1.0 if is_hidden else s.min_ei_ratio_incumbent):
+    if step.log_ei >= _enough(step, log_ei, 1.0 if is_hidden else s.min_ei_ratio_incumbent):
         return True
+    if step.completes < MIN_COMPLETES:
+        return False
     max_wait = n_parameters if s.max_wait is None else s.max_wait
     turns = 2 if step.may_fail or is_hidden else s.local_turns + min(n_fruitless(history), max_wait)
     last = islice((t for t in reversed(history.trials) if not t.retry), turns - 1)
