@@ -210,6 +210,12 @@ class TestDiscreteNoise:
         X, y = smooth
         assert not observations(np.vstack([X, X[:1], X[:1]]), np.concatenate([y, y[:1] + 1, y[:1]])).noise.is_discrete
 
+    def test_not_by_levels_that_are_closer_than_the_noise(self, smooth):
+        """Counts of hundreds, say: as good as continuous."""
+        X, _ = smooth
+        y = (np.arange(30) % 15).astype(float)
+        assert not observations(np.vstack([X, X[:1]]), np.append(y, 10.0)).noise.is_discrete
+
     def test_the_mean_of_successes_is_estimated(self):
         """Equal values nearby are not exact, and rare failures are no outliers."""
         rng = np.random.default_rng(0)

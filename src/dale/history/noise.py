@@ -8,8 +8,9 @@ identical values, with different results. With m_g values y_gi of the g-th such 
 
 The default method asks for a replicate when its local models keep failing (``methods/default/replicate.py``).
 
-Successes and counts have discrete noise: values of replicates differ, but each of them occurs at other points too.
-There equal values do not mean that they are exact, and rare ones are not outliers, since the mean counts.
+The noise of successes is discrete: values of replicates differ, each of them occurs at other points too, and all values
+differ by more than the noise or not at all. There equal values do not mean that they are exact, and rare ones are not
+outliers, since the mean counts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class NoiseEstimate:
         known: Standard deviations of all values, (n,), where the user gave them; else None.
         modelled: Whether there is noise, beyond rounding errors.
         is_large: Whether it matters to a model of all values.
-        is_discrete: Whether replicates have different values that occur at other points too.
+        is_discrete: Whether the values have few levels, and replicates different ones that occur at other points too.
     """
 
     level: float = 0.0
@@ -65,7 +66,7 @@ class NoiseEstimate:
             level = detect(y, replicates)
         if level == 0:
             return cls()
-        std, is_discrete = _std(y), known is None and _is_discrete(y, replicates)
+        std, is_discrete = _std(y), known is None and _is_discrete(y, replicates, level)
         return cls(level, known, bool(level > ROUNDING * std), bool(level > MIN_LARGE * std), is_discrete)
 
 
@@ -81,13 +82,12 @@ def detect(y: Vector, replicates: Sequence[Sequence[int]]) -> float:
     return scale.inverse_scale(float(np.sqrt(squares / sum(len(z) - 1 for z in groups))))
 
 
-def _is_discrete(y: Vector, replicates: Sequence[Sequence[int]]) -> bool:
-    """Whether different values of some point occur at other points too; rows of values y (n,), by point."""
-    for rows in replicates:
-        own = np.unique(y[list(rows)])
-        if len(own) > 1 and np.isin(own, np.delete(y, rows)).all():
-            return True
-    return False
+def _is_discrete(y: Vector, replicates: Sequence[Sequence[int]], level: float) -> bool:
+    """Whether values y (n,) differ by more than the noise or not at all, and other points have those of replicates."""
+    if np.min(np.diff(np.unique(y))) <= level:
+        return False
+    different = (rows for rows in replicates if len(np.unique(y[list(rows)])) > 1)
+    return any(np.isin(y[list(rows)], np.delete(y, rows)).all() for rows in different)
 
 
 def find_replicates(X: Matrix, params: Sequence[Params]) -> list[list[int]]:

@@ -136,9 +136,11 @@ class Observations:
         rows = np.flatnonzero(self.has_value)[-MAX_OBSERVATIONS:]
         known = None if self.noise.known is None else self.noise.known[-MAX_OBSERVATIONS:]
         scale, X = self.standardize, self.X[rows]
-        ratios, gaussian = self._length_scale_ratios() if kernel is SquaredExponential else None, self.noise.is_discrete
-        unit = scale.inverse_scale(1.0)
-        return NoisyGP.of(rows, X, scale(self.y[rows]), known, unit, kernel, ratios, gaussian=gaussian)
+        ratios = self._length_scale_ratios() if kernel is SquaredExponential else None
+        may_have_outliers, unit = not self.noise.is_discrete, scale.inverse_scale(1.0)
+        return NoisyGP.of(
+            rows, X, scale(self.y[rows]), known, unit, kernel, ratios, may_have_outliers=may_have_outliers
+        )
 
     def _length_scale_ratios(self) -> tuple[float, ...]:
         """How fast the values vary along each coordinate.
@@ -197,20 +199,16 @@ class Observations:
 
     @cached_property
     def noisy_data(self) -> NoisyData:
-        """The values less the lowest one, standardised, with their noise.
-
-        Equal values nearby would be exact to a local model, so discrete noise is that of the global one.
-        """
+        """The values less the lowest one, standardised, with their noise."""
         scale, known = self.standardize, self.noise.known
         unit = max(scale.inverse_scale(1.0), float(np.finfo(float).tiny))
-        if self.noise.is_discrete:
-            known = np.full(int(self.has_value.sum()), unit * self.noisy_gp.noise_std)
         return NoisyData.of(
             self.X[self.has_value],
             scale.above_lowest(self.y[self.has_value]),
             None if known is None else np.minimum(known, MAX_NOISE_STD * unit) / unit,
             self.feasible[self.has_value],
             self.noisy_gp.noise_at(scale(self.y[self.has_value])),
+            is_discrete=self.noise.is_discrete,
         )
 
     def n_noise_tests(self, trial: Trial) -> int:

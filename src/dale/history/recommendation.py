@@ -72,6 +72,8 @@ class NoisyData:
         replicates: How the replicates scatter.
         known: Standard deviations of the noise in z, (n,), in the same units; None if they are unknown.
         typical: Standard deviations of the noise in single values by the global model, (n,); None if there are none.
+        is_discrete: Whether the noise is that of successes and failures. Equal values nearby would be exact to a local
+            model, so its noise is the typical one.
     """
 
     X: Matrix
@@ -80,6 +82,7 @@ class NoisyData:
     replicates: Replicates
     known: Vector | None = None
     typical: Vector | None = None
+    is_discrete: bool = False
 
     @classmethod
     def of(
@@ -89,6 +92,8 @@ class NoisyData:
         known: Vector | None = None,
         feasible: np.ndarray | None = None,
         typical: Vector | None = None,
+        *,
+        is_discrete: bool = False,
     ) -> NoisyData:
         """From single values (n,), the standard deviations of their noise where known, and which are feasible."""
         group = np.unique(X, axis=0, return_inverse=True)[1].ravel()
@@ -100,7 +105,7 @@ class NoisyData:
         squares: Vector = np.bincount(group, (z - mean[group]) ** 2).astype(float)
         replicates = Replicates(np.bincount(group)[group].astype(float), squares[group])
         error: Vector = 1 / np.sqrt(weight[group])
-        return cls(X, mean[group], first[group], replicates, None if known is None else error, typical)
+        return cls(X, mean[group], first[group], replicates, None if known is None else error, typical, is_discrete)
 
     def nearest(self, frame: Ellipsoid) -> np.ndarray:
         """Rows of the observations nearest to a center, in the metric of a frame."""
@@ -116,6 +121,8 @@ class NoisyData:
         known = None if self.known is None else self.known[near]
         fit = partial(self._fit, frame, near, row)
         typical = math.inf if self.typical is None else float(np.median(self.typical[near]))
+        if self.is_discrete and typical < math.inf:
+            known = typical / np.sqrt(self.replicates.n[near])
         model, noise = fit_with_noise(fit, self.X[near], self.z[near], known, self.replicates.rows(near), typical)
         return Center(row, model, near, noise)
 

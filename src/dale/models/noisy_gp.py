@@ -193,7 +193,7 @@ class NoisyGP:
         kernel: KernelFactory = SquaredExponential,
         ratios: tuple[float, ...] | None = None,
         *,
-        gaussian: bool = False,
+        may_have_outliers: bool = True,
     ) -> NoisyGP:
         """Fit to standardised values.
 
@@ -205,12 +205,11 @@ class NoisyGP:
             scale: One unit of the standardised values, in units of the objective.
             kernel: The correlation function.
             ratios: Of the length-scale along each coordinate to the fitted one, (d,); None if they are all 1.
-            gaussian: Whether the noise is taken as Gaussian and constant: no transform, no outliers.
+            may_have_outliers: Whether some values may have much more noise than others, if it is unknown.
         """
         scale = max(scale, float(np.finfo(float).tiny))
         variances = None if noise_std is None else (np.minimum(noise_std, MAX_NOISE_STD * scale) / scale) ** 2
-        gaussian = gaussian or variances is not None
-        n, transform = len(v), None if gaussian else skewness_transform(v)
+        n, transform = len(v), skewness_transform(v) if variances is None else None
         if transform is not None:
             v = transform(v)
         sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
@@ -218,7 +217,8 @@ class NoisyGP:
         fitted = fit_noise(X[sample], v[sample], known, kernel, ratios=ratios)
         all_noise = np.full(n, fitted.eta) if variances is None else variances / fitted.prior.variance
         model = cls(rows, X, v, fitted._replace(noise=all_noise), kernel, transform, ratios)
-        return model if gaussian or n < MIN_POINTS_FOR_OUTLIERS else model._robust(sample)
+        may_have_outliers = may_have_outliers and variances is None and n >= MIN_POINTS_FOR_OUTLIERS
+        return model._robust(sample) if may_have_outliers else model
 
     def _robust(self, sample: np.ndarray) -> NoisyGP:
         """The model with less weight of outliers, where that is more probable; fitted to a sample of the rows."""
