@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from dale._arrays import Matrix, Vector
 from dale.history.noise import NoiseEstimate
@@ -23,8 +24,6 @@ from dale.models.transforms import Standardize
 from dale.space.point import Params
 
 RATIOS_GROWTH = 1.1  # of the number of observations between two fits of the ratios of length-scales
-MAX_NOISE_TESTS = 3  # of one point before its value counts as exact
-MAX_CHANCE = 0.2  # that all of them agree although there is noise
 
 
 class Best(NamedTuple):
@@ -212,16 +211,23 @@ class Observations:
         )
 
     def n_noise_tests(self, trial: Trial) -> int:
-        """How many replicates with the value of a trial show that it is exact: one, unless other points have it too.
+        """How many replicates with the value of a trial suggest that it is exact: two if other points have it too.
 
-        A noisy value agrees by chance about as often as the values of other points do, so there are as many tests as
-        make agreement in all of them improbable. Where all points have one value, noise would not matter.
+        It may be equal by chance then. Where all points have one value, noise would not matter.
         """
         elsewhere = np.any(trial.unit_x != self.X, axis=1) & self.has_value
         share = float(np.mean(self.y[elsewhere] == trial.loss)) if trial.value is not None and elsewhere.any() else 0.0
-        if share == 1:
-            return 1
-        return next((n for n in range(1, MAX_NOISE_TESTS) if share**n < MAX_CHANCE), MAX_NOISE_TESTS)
+        return 2 if 0 < share < 1 else 1
+
+    @cached_property
+    def is_incoherent(self) -> bool:
+        """Whether nearest neighbours have equal values no more often than by chance, as successes at random have."""
+        X, first = np.unique(self.X[self.has_value], axis=0, return_index=True)
+        y, n = self.y[self.has_value][first], len(first)
+        if n < 2:
+            return False
+        nearest = cKDTree(X).query(X, k=2)[1][:, 1]
+        return bool(np.mean(y == y[nearest]) <= np.sum((np.unique(y, return_counts=True)[1] / n) ** 2))
 
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""

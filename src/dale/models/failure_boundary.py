@@ -147,9 +147,9 @@ def relevant_coordinates(X: Matrix, failed: np.ndarray) -> np.ndarray:
     they cost little and are a function of the evaluations.
 
     Examples:
-        >>> X = np.random.default_rng(0).random((40, 3))
+        >>> X = np.random.default_rng(0).random((40, 8))
         >>> relevant_coordinates(X, X[:, 1] > 0.6)
-        array([False,  True, False])
+        array([False,  True, False, False, False, False, False, False])
     """
     n, d = X.shape
     n = int(GROWTH ** math.floor(math.log(n, GROWTH)) + 0.5)

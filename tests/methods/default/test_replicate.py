@@ -93,11 +93,11 @@ class TestReplicate:
             elif outcome == "failed":
                 optimizer.fail(trial)
             found += trial.reason.source is Source.REPLICATE
-        assert found == (4 if outcome == "same value" else 1)  # stairs have few values, which may agree by chance
+        assert found == (2 if outcome == "same value" else 1)  # stairs have few values, so they are tested twice
         assert optimizer.result().noise == 0
 
-    @pytest.mark.parametrize(("n_equal", "n_tests"), [(0, 1), (1, 1), (4, 2), (5, 3), (9, 3), (10, 1)])
-    def test_more_often_where_values_agree_by_chance(self, n_equal, n_tests):
+    @pytest.mark.parametrize(("n_equal", "n_tests"), [(0, 1), (1, 2), (5, 2), (9, 2), (10, 1)])
+    def test_twice_where_values_agree_by_chance(self, n_equal, n_tests):
         """A success or an accuracy of a few rows, say: other points have the incumbent's value too, here of ten."""
         rng = np.random.default_rng(0)
         optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
