@@ -23,6 +23,7 @@ from dale.models.relevance import length_scale_ratios
 from dale.models.transforms import Standardize
 from dale.space.point import Params
 
+FEW_LEVELS = 0.25  # probability that two values are equal
 RATIOS_GROWTH = 1.1  # of the number of observations between two fits of the ratios of length-scales
 
 
@@ -221,13 +222,14 @@ class Observations:
 
     @cached_property
     def is_incoherent(self) -> bool:
-        """Whether nearest neighbours have equal values no more often than by chance, as successes at random have."""
+        """Whether values have few levels and nearest neighbours agree no more often than by chance, as successes may."""
         X, first = np.unique(self.X[self.has_value], axis=0, return_index=True)
         y, n = self.y[self.has_value][first], len(first)
         if n < 2:
             return False
         nearest = cKDTree(X).query(X, k=2)[1][:, 1]
-        return bool(np.mean(y == y[nearest]) <= np.sum((np.unique(y, return_counts=True)[1] / n) ** 2))
+        chance = float(np.sum((np.unique(y, return_counts=True)[1] / n) ** 2))
+        return chance > FEW_LEVELS and bool(np.mean(y == y[nearest]) <= chance)
 
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""
