@@ -222,7 +222,7 @@ class Observations:
 
     @cached_property
     def is_incoherent(self) -> bool:
-        """Whether values have few levels and nearest neighbours agree no more often than by chance, as successes may."""
+        """Whether values have few levels and nearest neighbours agree no more often than by chance."""
         X, first = np.unique(self.X[self.has_value], axis=0, return_index=True)
         y, n = self.y[self.has_value][first], len(first)
         if n < 2:
