@@ -24,7 +24,7 @@ which runs in its noisy mode. There are {len(TARGETS)} targets as for BBOB.
 NOISY_COMMANDS = (
     "dale bench coco run --suite bbob-noisy --methods default,bads --instances 1,2 \\",
     "    --rows benchmarks/results/coco/noisy.jsonl",
-    "dale bench coco run --suite bbob-noisy --methods default,bads --dimensions 2,3,5 --instances 3 \\",
+    "dale bench coco run --suite bbob-noisy --methods default,bads --dimensions 2,3 --instances 3 \\",
     "    --rows benchmarks/results/coco/noisy.jsonl",
     "dale bench coco table benchmarks/results/coco/noisy.jsonl --recommended",
 )
