@@ -161,6 +161,16 @@ class TestRelevantCoordinates:
         assert relevant_coordinates(X, failed).sum() == 1
         assert np.isscalar(boundary.distance.kernel.length_scale)
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_random_failure_at_a_completed_point_does_not_hide_the_boundary(self, seed):
+        X = np.random.default_rng(seed).random((40, 2))
+        failed = X.sum(axis=1) > 1.2
+        boundary = FailureBoundary.fit(np.vstack([X, X[np.argmin(X.sum(axis=1))]]), np.append(failed, True))
+        P = probability(boundary, [[0.9, 0.9], [0.3, 0.4]])
+        assert boundary.weight > 0.9
+        assert P[0] < 0.1
+        assert P[1] > 0.9
+
     def test_one_coordinate_and_few_evaluations(self):
         assert relevant_coordinates(np.array([[0.1], [0.9]]), np.array([True, False])).tolist() == [True]
         assert relevant_coordinates(np.eye(3), np.array([True, False, False])).all()

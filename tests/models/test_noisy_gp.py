@@ -301,5 +301,5 @@ def test_leave_one_out_densities_are_those_of_the_values(skewed):
         std = math.hypot(std, math.sqrt(model.fitted.noise[i] * p.prior.variance))
         ends = np.array([y[i], y[i] + 1e-6])
         width = np.diff(ends if model.transform is None else model.transform(ends))[0] / 1e-6
-        expected = -0.5 * ((model.v[i] - mean) / std) ** 2 - math.log(std) + math.log(width)
+        expected = -0.5 * ((model.v[i] - mean) / std) ** 2 - math.log(math.sqrt(2 * math.pi) * std) + math.log(width)
         assert model.leave_one_out_log_densities()[i] == pytest.approx(expected, rel=1e-4, abs=1e-4)

@@ -78,7 +78,7 @@ def test_leave_one_out_errors_are_those_of_models_without_one_observation(data):
         own = np.hypot(whole.remainder(np.linalg.norm(Z[i])), whole.scale * series.noise * noise[i])
         error, std_of_error = v[i] - one.value - mean[0], np.hypot(scale * std[0], own)
         assert whole.leave_one_out_errors()[i] == pytest.approx(error / std_of_error, rel=1e-4)
-        log_density = -0.5 * (error / std_of_error) ** 2 - np.log(std_of_error)
+        log_density = -0.5 * (error / std_of_error) ** 2 - np.log(np.sqrt(2 * np.pi) * std_of_error)
         assert whole.leave_one_out_log_densities()[i] == pytest.approx(log_density, rel=1e-4)
 
 

@@ -19,12 +19,12 @@ from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import MAX_NOISE_STD, NoisyGP
+from dale.models.preprocessing import last_growth
 from dale.models.relevance import length_scale_ratios
 from dale.models.transforms import Standardize
 from dale.space.point import Params
 
 FEW_LEVELS = 0.25  # probability that two values are equal
-RATIOS_GROWTH = 1.1  # of the number of observations between two fits of the ratios of length-scales
 
 
 class Best(NamedTuple):
@@ -145,11 +145,10 @@ class Observations:
     def _length_scale_ratios(self) -> tuple[float, ...]:
         """How fast the values vary along each coordinate.
 
-        They are learnt anew whenever the number of observations has grown by ``RATIOS_GROWTH``, from the first so many,
-        so that they cost little and are a function of the observations.
+        They are learnt anew whenever the number of observations has grown by a tenth (``last_growth``).
         """
         rows = np.flatnonzero(self.has_value)
-        n = int(RATIOS_GROWTH ** math.floor(math.log(len(rows), RATIOS_GROWTH)) + 0.5)
+        n = last_growth(len(rows))
         return length_scale_ratios(self.X[rows[:n]], self.y[rows[:n]])
 
     @cached_property

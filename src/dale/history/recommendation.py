@@ -178,8 +178,7 @@ def recommend(
 
 def _is_worse(data: NoisyData, center: Center, log_density: Vector) -> bool:
     """Whether a model predicts the values that have no replicates worse than another one with these densities (n,)."""
-    nearest_first = np.argsort(np.linalg.norm(center.model.frame.to_local(data.X[center.near]), axis=1), kind="stable")
-    near = center.near[nearest_first]
+    near = center.near[center.model.frame.nearest_first(data.X[center.near])]
     compared = (data.replicates.n[near] == 1) & np.isfinite(log_density[near])
     return bool(np.sum((log_density[near] - center.model.leave_one_out_log_densities())[compared]) > 0)
 

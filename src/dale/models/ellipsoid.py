@@ -49,6 +49,10 @@ class Ellipsoid:
         Z = (X - self.center) / self.radius
         return Z if self._inverse_shape is None else Z @ self._inverse_shape.T
 
+    def nearest_first(self, X: Matrix) -> np.ndarray:
+        """Rows of points (n, d) of the cube by their distance from the center, (n,)."""
+        return np.argsort(np.linalg.norm(self.to_local(X), axis=1), kind="stable")
+
     def to_cube(self, Z: Matrix) -> Matrix:
         """x of local coordinates (..., d)."""
         return self.center + self.radius * (Z if self.shape is None else Z @ self.shape.T)

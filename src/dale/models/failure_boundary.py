@@ -45,6 +45,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
@@ -53,14 +54,15 @@ from scipy.special import betaln, expit, log_ndtr
 
 from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
+from dale.models.kernels.base import StationaryKernel
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import log_marginal_likelihood
+from dale.models.preprocessing import last_growth
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.08, 2.5, 8))  # in units of sqrt(d)
 SELECTION_LENGTH_SCALES, SELECTION_SWEEPS = LENGTH_SCALES[2::3], 8  # while coordinates are selected
 IRRELEVANT = 1e6  # length-scale of the other coordinates
 MIN_GAIN = 3.0  # log probability that some coordinates gain over all: of many subsets, one is better by chance
-GROWTH = 1.1  # of the number of evaluations between two selections of coordinates
 MAX_SELECTED = 60  # evaluations from which they are selected, evenly spread over the run
 MAX_POINTS = 120  # in the model: ...
 MAX_NEAREST = 80  # ... those closest to an evaluation with the other outcome, and some of the others, evenly spread
@@ -106,12 +108,13 @@ class FailureBoundary:
         n, n_failed = len(X), int(np.sum(failed))
         if n_failed in (0, n):
             return None
-        some, everything = relevant_coordinates(X, failed), np.ones(X.shape[1], dtype=bool)
-        distance, log_odds = max(
-            (_distance(X, failed, relevant) for relevant in ([everything] if some.all() else [some, everything])),
-            key=lambda found: found[1],
-        )
-        weight, rate = float(expit(LOG_PRIOR_ODDS + log_odds)), (n - n_failed + 1) / (n + 2)
+        everything, some = np.ones(X.shape[1], dtype=bool), relevant_coordinates(X, failed)
+        found = _signs(X, failed, everything, _to_other_outcome(X, failed), LENGTH_SCALES, N_SWEEPS)
+        r = _to_other_outcome(X[:, some], failed)
+        if not some.all() and np.min(r) >= MIN_DISTANCE:  # later evaluations may contradict the selection
+            found = max(found, _signs(X, failed, some, r, LENGTH_SCALES, N_SWEEPS), key=lambda signs: signs.log_odds)
+        distance = GaussianProcess.fit(found.kernel, found.X, found.values, found.prior, found.noise)
+        weight, rate = float(expit(LOG_PRIOR_ODDS + found.log_odds)), (n - n_failed + 1) / (n + 2)
         return cls(distance, weight, rate)
 
     @property
@@ -143,16 +146,14 @@ def _cells(A: Matrix, discrete: np.ndarray) -> list[bytes]:
 def relevant_coordinates(X: Matrix, failed: np.ndarray) -> np.ndarray:
     """Which coordinates (d,) tell failed evaluations (n,) from others; all of them unless fewer are more probable.
 
-    They are selected anew whenever the number of evaluations has grown by ``GROWTH``, from the first so many, so that
-    they cost little and are a function of the evaluations.
+    They are selected anew whenever the number of evaluations has grown by a tenth (``last_growth``).
 
     Examples:
         >>> X = np.random.default_rng(0).random((40, 8))
         >>> relevant_coordinates(X, X[:, 1] > 0.6)
         array([False,  True, False, False, False, False, False, False])
     """
-    n, d = X.shape
-    n = int(GROWTH ** math.floor(math.log(n, GROWTH)) + 0.5)
+    n, d = last_growth(len(X)), X.shape[1]
     use = np.linspace(0, n - 1, min(n, MAX_SELECTED)).astype(int)
     return np.isin(np.arange(d), _selected(X[use].tobytes(), failed[use].tobytes(), d))
 
@@ -168,10 +169,11 @@ def _selected(points: bytes, outcomes: bytes, d: int) -> tuple[int, ...]:
     def score(these: Sequence[int]) -> tuple[int, float]:
         """How many evaluations do not contradict another one, and the log probability of the coordinates."""
         relevant = np.isin(np.arange(d), these)
-        n_contradictions = int(np.sum(_to_other_outcome(X[:, relevant], failed) < MIN_DISTANCE))
+        r = _to_other_outcome(X[:, relevant], failed)
+        n_contradictions = int(np.sum(r < MIN_DISTANCE))
         if n_contradictions:
             return -n_contradictions, -math.inf
-        log_odds = _distance(X, failed, relevant, SELECTION_LENGTH_SCALES, SELECTION_SWEEPS)[1]
+        log_odds = _signs(X, failed, relevant, r, SELECTION_LENGTH_SCALES, SELECTION_SWEEPS).log_odds
         return 0, log_odds - math.log(math.comb(d, len(these)))
 
     def best_of(subsets: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, float]]:
@@ -180,11 +182,13 @@ def _selected(points: bytes, outcomes: bytes, d: int) -> tuple[int, ...]:
         return there, scores[there]
 
     some, reached = best_of([(j,) for j in everything])
-    for sign in (1, -1):  # add, then remove: those that were needed at first may not be in the end
-        while 0 < len(some) + sign < d:
-            kept = [tuple(k for k in some if k != j) for j in some]
-            added = [(*some, j) for j in everything if j not in some]
-            there, found = best_of(added if sign > 0 else kept)
+    for change in (1, -1):  # add, then remove: those that were needed at first may not be in the end
+        while 0 < len(some) + change < d:
+            if change > 0:
+                subsets = [(*some, j) for j in everything if j not in some]
+            else:
+                subsets = [tuple(k for k in some if k != j) for j in some]
+            there, found = best_of(subsets)
             if not found > reached:
                 break
             some, reached = there, found
@@ -200,19 +204,30 @@ def _to_other_outcome(Z: Matrix, failed: np.ndarray) -> Vector:
     return r
 
 
-def _distance(
-    X: Matrix,
-    failed: np.ndarray,
-    relevant: np.ndarray,
-    length_scales: Sequence[float] = LENGTH_SCALES,
-    n_sweeps: int = N_SWEEPS,
-) -> tuple[GaussianProcess, float]:
-    """The signed distance in some coordinates (d,), and the log odds of it against random failures.
+class _Signs(NamedTuple):
+    """Observations of the signed distance that stand for the outcomes.
 
-    The log odds are minus infinity if two evaluations with different outcomes agree in these coordinates.
+    Attributes:
+        kernel: Correlation function of the distance.
+        prior: Its mean and variance.
+        X: Points, (n, d).
+        values: Observed distances, (n,).
+        noise: Their variances divided by that of the prior, (n,).
+        log_odds: Log odds of this distance against random failures.
     """
-    r = _to_other_outcome(X[:, relevant], failed)
-    is_contradiction = np.min(r) < MIN_DISTANCE
+
+    kernel: StationaryKernel
+    prior: Prior
+    X: Matrix
+    values: Vector
+    noise: Vector
+    log_odds: float
+
+
+def _signs(
+    X: Matrix, failed: np.ndarray, relevant: np.ndarray, r: Vector, length_scales: Sequence[float], n_sweeps: int
+) -> _Signs:
+    """The signed distance in some coordinates (d,), for distances r (n,) to the nearest other outcome in these."""
     use = np.argsort(r, kind="stable")
     if len(use) > MAX_POINTS:
         others = np.linspace(MAX_NEAREST, len(use) - 1, MAX_POINTS - MAX_NEAREST).astype(int)
@@ -223,12 +238,11 @@ def _distance(
     d = int(np.sum(relevant))
     models = (_fit(l * math.sqrt(d), relevant, X, values, variances) for l in length_scales)
     best = max(models, key=log_marginal_likelihood)
-    c, s2 = best.prior
-    values, variances, log_evidence = propagate(s2 * best.kernel(X, X), c, sign, values, variances, n_sweeps)
+    kernel, (c, s2) = best.kernel, best.prior
+    values, variances, log_evidence = propagate(s2 * kernel(X, X), c, sign, values, variances, n_sweeps)
     n_failed = int(np.sum(sign > 0))
     log_random = float(betaln(n_failed + 1, len(X) - n_failed + 1))
-    distance = GaussianProcess.fit(best.kernel, X, values, best.prior, variances / s2)
-    return distance, -math.inf if is_contradiction else log_evidence - log_random
+    return _Signs(kernel, best.prior, X, values, variances / s2, log_evidence - log_random)
 
 
 def _fit(length_scale: float, relevant: np.ndarray, X: Matrix, values: Vector, variances: Vector) -> GaussianProcess:

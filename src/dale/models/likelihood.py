@@ -63,11 +63,16 @@ def leave_one_out(model: GaussianProcess) -> Prediction:
     return Prediction(model.values - model.weights / b, np.sqrt(model.prior.variance / b))
 
 
-def log_leave_one_out_density(model: GaussianProcess) -> float:
-    """Sum of the log densities of the observations under their leave-one-out predictions."""
+def log_leave_one_out_densities(model: GaussianProcess) -> Vector:
+    """Log densities of the observations under their leave-one-out predictions, (n,)."""
     mean, std = leave_one_out(model)
     z = (model.values - mean) / std
-    return float(-0.5 * np.sum(z**2 + np.log(2 * math.pi * std**2)))
+    return -0.5 * (z**2 + np.log(2 * math.pi * std**2))
+
+
+def log_leave_one_out_density(model: GaussianProcess) -> float:
+    """Sum of the log densities of the observations under their leave-one-out predictions."""
+    return float(np.sum(log_leave_one_out_densities(model)))
 
 
 def conditional_log_likelihood(model: GaussianProcess, A: Matrix, target: float) -> Vector:

@@ -92,7 +92,7 @@ def _minimum(model: TaylorModel) -> float:
 
 def _robust(fit: Fit, X: Matrix, model: TaylorModel, noise: Noise) -> tuple[TaylorModel, Noise]:
     """The model with less weight of outliers, where that is more probable; its loss includes the price of them."""
-    nearest_first = np.argsort(np.linalg.norm(model.frame.to_local(X), axis=1), kind="stable")
+    nearest_first = model.frame.nearest_first(X)
 
     def errors(found: TaylorModel) -> Vector:
         in_order = np.empty(len(X))

@@ -35,7 +35,7 @@ from dale._arrays import Matrix, Vector
 from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.base import KernelFactory, LengthScale
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.likelihood import leave_one_out
+from dale.models.likelihood import leave_one_out, log_leave_one_out_densities
 from dale.models.outlier_weights import outlier_factors, price
 from dale.models.transforms import Log1p, skewness_transform
 
@@ -269,9 +269,8 @@ class NoisyGP:
         return int(self.rows[i]) if means[i] < np.inf else None
 
     def leave_one_out_log_densities(self) -> Vector:
-        """Log p of each standardised value given all others, up to a constant, (n,)."""
-        mean, std = leave_one_out(self.posterior)
-        in_model = -0.5 * ((self.v - mean) / std) ** 2 - np.log(std)
+        """Log p of each standardised value given all others, (n,)."""
+        in_model = log_leave_one_out_densities(self.posterior)
         return in_model if self.transform is None else in_model - self.v - math.log(self.transform.scale)
 
     def noise_at(self, z: Vector) -> Vector:

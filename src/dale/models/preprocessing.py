@@ -9,6 +9,7 @@ Shapes: points X (n, d), values z (n,).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from dale.models.monomials import n_terms
 VALUE_RESOLUTION = 2.0**-23  # of standardised values
 POINT_RESOLUTION = 2.0**-17  # of the cube's side
 MIN_DISTANCE = 1e-9  # of a proposal to an observation; the tolerance of Alg. 3
+GROWTH = 1.1  # of the number of observations between two fits of what is learnt from time to time
 CHUNK = 128  # observations thinned together
 THINNING_DISTANCE = 0.02  # times sqrt(d): of closer observations a global model sees the best
 
@@ -45,6 +47,14 @@ def average_replicates(X: Matrix, z: Vector, has_value: np.ndarray) -> tuple[Mat
     values = np.where(counts > 0, means, z[first])
     order = np.argsort(first)  # by first occurrence
     return X[first[order]], values[order]
+
+
+def last_growth(n: int) -> int:
+    """The number of observations, of n, when they had last grown by a factor of ``GROWTH``.
+
+    What is learnt from the first so many costs little, and stays a function of the observations.
+    """
+    return int(GROWTH ** math.floor(math.log(n, GROWTH)) + 0.5)
 
 
 def quantize(values: Vector | float | list[float], resolution: float) -> Vector:

@@ -217,9 +217,9 @@ class TaylorModel:
         return error / std
 
     def leave_one_out_log_densities(self) -> Vector:
-        """With noise: log p of each observation given all others, up to a constant, nearest first, (n,)."""
+        """With noise: log p of each observation given all others, nearest first, (n,)."""
         error, std = self._leave_one_out()
-        return -0.5 * (error / std) ** 2 - np.log(np.maximum(std, np.finfo(float).tiny))
+        return -0.5 * (error / std) ** 2 - np.log(math.sqrt(2 * math.pi) * np.maximum(std, np.finfo(float).tiny))
 
     def _leave_one_out(self) -> tuple[Vector, Vector]:
         """With noise: errors of predictions of each observation from all others, and their std, nearest first, (n,)."""
