@@ -3,7 +3,7 @@
 from dale_bench.speed import report
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
 
-DALE, GLOBAL, OPTUNA, BOTORCH = "default", "global", "optuna_gp", "botorch"
+DALE, GLOBAL, NOISY, OPTUNA, BOTORCH = "default", "global", "noisy", "optuna_gp", "botorch"
 
 
 def timing(contender, n, d, seconds, megabytes=None):
@@ -22,6 +22,8 @@ def all_good():
         *(timing(DALE, n, 2, s) for n, s in ((99, 0.02), (101, 0.02), (500, 1.0), (2000, 16.0))),
         timing(DALE, 2000, 6, 2.0, megabytes=228.0),
         timing(FLOOR, 2000, 6, 0.1),
+        timing(DALE, 200, 6, 0.02),
+        timing(NOISY, 200, 6, 0.06),
         *(timing(BOTORCH, n, 6, s) for n, s in ((99, 0.5), (101, 1.1))),
         *(timing(OPTUNA, n, 6, s) for n, s in ((99, 0.1), (101, 0.22))),
     ]

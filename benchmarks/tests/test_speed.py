@@ -17,7 +17,7 @@ from dale_bench.contenders import CONTENDERS
 from dale_bench.fresh_process import BLAS_VARIABLES, in_fresh_process, one_blas_thread
 from dale_bench.speed import asks, measure, observations, plan
 from dale_bench.speed.measure import FLOOR, Timing
-from made_up_timings import BOTORCH, DALE, GLOBAL, OPTUNA, imports, timing
+from made_up_timings import BOTORCH, DALE, GLOBAL, NOISY, OPTUNA, imports, timing
 
 
 class Ticking:
@@ -40,6 +40,13 @@ class TestObservations:
         X, y = observations.data(optimizer)
         assert X.shape == (15, d)
         assert y.tolist() == [observations.objective(d, 1).on_cube()(u) for u in X]
+
+    def test_noise_is_found_by_replicates(self):
+        optimizer = observations.observed(40, 3, seed=1, noise=0.1)
+        X, _ = observations.data(optimizer)
+        assert len(X) == 40
+        assert len(np.unique(X, axis=0)) < 40
+        assert optimizer.result().noise > 0
 
     def test_points_are_spread_and_close_in_on_the_minimum(self):
         minimiser = np.array([0.3, 0.6, 0.5])
@@ -167,13 +174,15 @@ class TestPlan:
             (FLOOR, 25, 2),
             (DALE, 25, 2),
             (GLOBAL, 25, 2),
+            (NOISY, 25, 2),
             (OPTUNA, 25, 2),
             (BOTORCH, 25, 2),
             (FLOOR, 500, 2),
             (DALE, 500, 2),
             (GLOBAL, 500, 2),
+            (NOISY, 500, 2),
         ]
-        assert plan.cells([25], [2, 6], peers=()) == [(c, 25, d) for d in (2, 6) for c in (FLOOR, DALE, GLOBAL)]
+        assert plan.cells([25], [2, 6], peers=()) == [(c, 25, d) for d in (2, 6) for c in plan.OURS]
 
     @pytest.fixture
     def installed(self, monkeypatch):
@@ -200,15 +209,16 @@ class TestPlan:
             ("time_floor", 25, 2, 4),
             ("time_asks", DALE, 25, 2, 4),
             ("time_asks", GLOBAL, 25, 2, 4),
+            ("time_asks", NOISY, 25, 2, 4),
             ("time_asks", OPTUNA, 25, 2, 4),
             ("time_asks", BOTORCH, 25, 2, 4),
         ]
         assert [t.key for t in first] == wanted
         assert all("numpy" in t.versions for t in first)
         again = plan.measure(wanted, path, repeats=4, run=run)
-        assert [t.seconds for t in again] == [6, 7, 8, 4, 5]
-        assert [t.seconds for t in plan.measure(wanted, path, repeats=4, run=run, rerun=())] == [6, 7, 8, 4, 5]
-        assert len(path.read_text().splitlines()) == 8
+        assert [t.seconds for t in again] == [7, 8, 9, 10, 5, 6]
+        assert [t.seconds for t in plan.measure(wanted, path, repeats=4, run=run, rerun=())] == [7, 8, 9, 10, 5, 6]
+        assert len(path.read_text().splitlines()) == 10
 
     def test_a_missing_package_is_skipped_unless_its_measurement_is_on_disk(self, tmp_path, monkeypatch, run, capsys):
         for name in (OPTUNA, BOTORCH):
@@ -216,7 +226,7 @@ class TestPlan:
         path = tmp_path / "speed.jsonl"
         jsonl.append(path, timing(OPTUNA, 25, 2, 0.1))
         found = plan.measure(plan.cells([25], [2]), path, repeats=1, run=run)
-        assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, OPTUNA]
+        assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, NOISY, OPTUNA]
         assert capsys.readouterr().err == "skipped: botorch (not installed: no_such_module)\n"
 
     def test_a_failure_is_reported_and_tried_again_next_time(self, tmp_path, installed, run, capsys):
@@ -227,9 +237,9 @@ class TestPlan:
 
         path = tmp_path / "speed.jsonl"
         found = plan.measure(plan.cells([25], [2]), path, repeats=1, run=broken)
-        assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, BOTORCH]
+        assert [t.contender for t in found] == [FLOOR, DALE, GLOBAL, NOISY, BOTORCH]
         assert capsys.readouterr().err == "failed: optuna_gp, n = 25, d = 2: RuntimeError: no memory\n"
-        assert len(plan.measure(plan.cells([25], [2]), path, repeats=1, run=run, rerun=())) == 5
+        assert len(plan.measure(plan.cells([25], [2]), path, repeats=1, run=run, rerun=())) == 6
 
 
 class TestPeers:
@@ -280,7 +290,7 @@ class TestCommand:
         assert fake.asked == (plan.cells([25, 300], [2], peers_to=200), rows, 2, ["default"])
         assert {p.name for p in (tmp_path / "out").iterdir()} == {"speed.png", "speed.svg"}
         assert main([*words, "--no-peers"]) == 0
-        assert fake.asked == (plan.cells([25, 300], [2], peers=()), rows, 2, ["floor", "default", "global"])
+        assert fake.asked == (plan.cells([25, 300], [2], peers=()), rows, 2, ["floor", "default", "global", "noisy"])
 
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -292,7 +302,7 @@ class TestCommand:
             (["--repeats", "0"], "--repeats: expected at least 1, got 0"),
             (
                 ["--rerun", "optuna"],
-                "--rerun: expected names of floor, default, global, optuna_gp, botorch, got 'optuna'",
+                "--rerun: expected names of floor, default, global, noisy, optuna_gp, botorch, got 'optuna'",
             ),
         ],
     )
@@ -305,5 +315,5 @@ class TestCommand:
         rows = tmp_path / "rows.jsonl"
         words = ["bench", "speed", "--sizes", "12", "--dimensions", "2", "--repeats", "1", "--no-peers"]
         assert main([*words, "--rows", str(rows)]) == 0
-        assert [json.loads(line)["contender"] for line in rows.read_text().splitlines()] == [FLOOR, DALE, GLOBAL]
+        assert [json.loads(line)["contender"] for line in rows.read_text().splitlines()] == [FLOOR, DALE, GLOBAL, NOISY]
         assert "\n2  12  " in capsys.readouterr().out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dale
-from dale.history.recommendation import NoisyData, descend
+from dale.history.recommendation import INITIAL_RADIUS, NoisyData, descend
 from dale.models.noisy_gp import NoisyGP
 from noisy_runs import with_data
 
@@ -19,10 +19,18 @@ def valley():
     return X, f + 0.3 * rng.standard_normal(80), f
 
 
+def descended(X, y, row, feasible=None):
+    """Where the search from an observation ends, in a new region."""
+    data = NoisyData.of(X, y)
+    return descend(
+        data, data.fit(row, INITIAL_RADIUS, None), np.ones(len(y), dtype=bool) if feasible is None else feasible
+    )
+
+
 def test_the_model_averages_in_a_narrow_valley(valley):
     X, y, f = valley
     lowest = int(np.argmin(y))
-    center = descend(NoisyData.of(X, y), lowest, 0.12, None, np.ones(80, dtype=bool))
+    center = descended(X, y, lowest)
     assert f[center.row] <= f[lowest]
     assert f[center.row] < np.quantile(f, 0.1)
     assert abs(center.model.value - f[center.row]) < 4 * center.model.value_std
@@ -34,7 +42,7 @@ def test_only_feasible_observations_are_recommended(valley):
     X, y, _ = valley
     feasible = X[:, 0] > 0.5
     row = int(np.argmin(np.where(feasible, y, np.inf)))
-    center = descend(NoisyData.of(X, y), row, 0.12, None, feasible)
+    center = descended(X, y, row, feasible)
     assert feasible[center.row]
 
 
@@ -117,7 +125,7 @@ def test_all_values_equal_but_one(seed):
     """Levels and factors of the noise are ratios to a typical one, which vanishes here."""
     X, y = np.random.default_rng(seed).random((30, 2)), np.zeros(30)
     y[4] = 1.0
-    center = descend(NoisyData.of(X, y), 0, 0.12, None, np.ones(30, dtype=bool))
+    center = descended(X, y, 0)
     assert center.model.value == pytest.approx(0.0, abs=1e-6)
     assert 0 <= center.model.value_std < 1e-6
 

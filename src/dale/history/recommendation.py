@@ -164,16 +164,18 @@ def recommend(
     d = data.X.shape[1]
     if len(np.unique(data.first)) < max(n_terms(d, 2), d + 3):  # the noise of a model with more terms is unknown
         return None
+    starts: dict[int, Center] = {}
     ends: list[Center] = []
     for row in data.first[list(_candidates(data, lowest, feasible, trials, ids))].tolist():
         if feasible[row] and all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
-            ends.append(descend(data, row, *_frame(data.X[row], trials), feasible))
+            starts[row] = data.fit(row, *_frame(data.X[row], trials))
+            ends.append(descend(data, starts[row], feasible))
     credible = [end for end in ends if _is_credible(data, end)]
     best = min(credible or ends[-1:], key=lambda end: _upper(data, end), default=None)
     if best is None or not _is_worse(data, best, log_density):
         return best
     row = int(data.first[lowest])
-    return data.fit(row, *_frame(data.X[row], trials))._replace(is_global=True)
+    return (starts.get(row) or data.fit(row, *_frame(data.X[row], trials)))._replace(is_global=True)
 
 
 def _is_worse(data: NoisyData, center: Center, log_density: Vector) -> bool:
@@ -241,9 +243,8 @@ def _frame(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:
     return found
 
 
-def descend(data: NoisyData, row: int, radius: float, shape: Matrix | None, feasible: np.ndarray) -> Center:
+def descend(data: NoisyData, center: Center, feasible: np.ndarray) -> Center:
     """From an observation to the one with the lowest mean plus std, within reach at each move."""
-    center = data.fit(row, radius, shape)
     near = center.near
     for _ in range(MAX_MOVES):
         model = center.model

@@ -37,7 +37,7 @@ def add_parser(kinds: Any) -> None:
     add_rows(kind, ROWS, "measurements")
     kind.add_argument(
         "--rerun",
-        default="floor,default,global",
+        default="floor,default,global,noisy",
         help="contenders that are measured again though they are in the file (default: %(default)s)",
     )
     add_format(kind)

@@ -28,7 +28,7 @@ def speed(published: Published) -> str:
     """The cost of a proposal, and the claims about it that the rows can prove."""
     found = timings(published)
     shown = [t for t in found if t.d == SHOWN_DIMENSION]
-    claims = [str(verdict) for verdict in verdicts(found, ()) if verdict.measured is not None][: len(SHARES)]
+    claims = [str(verdict) for verdict in verdicts(found, ()) if verdict.measured is not None][: len(SHARES) + 1]
     return table_text(speed_table(shown), [SLOWER, *claims]) if shown else ""
 
 

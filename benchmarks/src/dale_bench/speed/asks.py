@@ -3,8 +3,9 @@
 Each function is a context manager that yields the call to be timed. Work that does not need the last observation is
 done before: imports, data structures, and Optuna's first fit, from which its next fit starts.
 
-dale is measured twice. A local step saves the global search, and the state of a run determines the kind of a proposal.
-As ``GLOBAL``, the default method computes the local step and rejects it, so that the slower, global search is measured.
+dale is measured three times. A local step saves the global search, and the state of a run determines the kind of a
+proposal. As ``GLOBAL``, the default method computes the local step and rejects it, so that the slower, global search is
+measured. As ``NOISY``, the values have noise of ``NOISE_STD`` times their own std.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from dale_bench.speed.observations import data, observed
 
 RESTARTS, RAW_SAMPLES = 10, 512  # as in BoTorch's tutorials
 
+NOISE_STD = 0.1
+
 Asked = AbstractContextManager[Callable[[], object]]
 
 
@@ -36,6 +39,12 @@ def ask_globally(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
     default = methods.default()
     selection = replace(default.selection, min_evaluations_per_parameter=sys.maxsize)
     yield observed(n, d, seed, replace(default, selection=selection)).ask
+
+
+@contextmanager
+def ask_with_noise(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
+    """The default method with any kind of proposal, where values have noise."""
+    yield observed(n, d, seed, noise=NOISE_STD).ask
 
 
 @contextmanager
@@ -81,10 +90,11 @@ def ask_botorch(n: int, d: int, seed: int) -> Iterator[Callable[[], object]]:
 
 
 DALE, OPTUNA, BOTORCH = "default", "optuna_gp", "botorch"  # names of contenders
-GLOBAL = "global"
+GLOBAL, NOISY = "global", "noisy"
 ASKS: dict[str, Callable[[int, int, int], Asked]] = {
     DALE: ask_dale,
     GLOBAL: ask_globally,
+    NOISY: ask_with_noise,
     OPTUNA: ask_optuna,
     BOTORCH: ask_botorch,
 }

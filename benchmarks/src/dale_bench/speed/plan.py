@@ -12,11 +12,11 @@ from dale._progress import Progress
 from dale_bench.contenders import contender
 from dale_bench.fresh_process import in_fresh_process
 from dale_bench.jsonl import append, read
-from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
+from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, NOISY, OPTUNA
 from dale_bench.speed.measure import FLOOR, Timing, time_asks, time_floor
 
 PEERS = (OPTUNA, BOTORCH)
-OURS = (FLOOR, DALE, GLOBAL)
+OURS = (FLOOR, DALE, GLOBAL, NOISY)
 
 Run = Callable[..., Timing]  # run(function, *args) returns the result of the function
 

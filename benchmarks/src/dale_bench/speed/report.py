@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dale.view.style import LABEL, TITLE, legend_below, new_figure, save, style_axes
 from dale_bench.contenders import label
 from dale_bench.figures import line_style, set_log_ticks
-from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, OPTUNA
+from dale_bench.speed.asks import BOTORCH, DALE, GLOBAL, NOISY, OPTUNA
 from dale_bench.speed.measure import FLOOR, IMPORTS, Timing
 from dale_bench.speed.plan import PEERS
 from dale_bench.tables import Table
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 AROUND_100 = 99, 101  # their mean is used as n = 100
 SHARES = {BOTORCH: 40, OPTUNA: 8}  # at n = 100 a proposal may cost at most 1 / share of the peer's
 SHARE_D = 6
+WITH_NOISE, WITH_NOISE_AT = 3.0, (200, 6)
 GROWTH, GROWTH_FROM, GROWTH_TO = 16.0, 500, 2000
 JUMP = 3.0
 FLOORS, FLOOR_AT = 20.0, (2000, 6)
 SQUARES, FREE_MEGABYTES = 4, 100.0  # limit of memory: SQUARES * n^2 doubles, plus FREE_MEGABYTES
 IMPORT = 1.3
 SLOWER = "ratios and verdicts use the slower of dale's two kinds of proposal: any, and without local steps"
-LABELS = {GLOBAL: "dale, global"}
+LABELS = {GLOBAL: "dale, global", NOISY: "dale, with noise"}
 
 Known = dict[tuple[str, int, int], Timing]
 
@@ -57,14 +58,14 @@ def speed_table(timings: Sequence[Timing]) -> Table:
     """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and memory."""
     known = _known(timings)
     peers = [p for p in PEERS if any(t.contender == p for t in timings)]
-    header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "/ floor", "MB"]
+    header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "with noise, ms", "/ floor", "MB"]
     for peer in peers:
         header += [f"{label(peer)}, ms", "/ dale", "MB"]
     rows = []
     for d, n in dict.fromkeys((t.d, t.n) for t in timings):
         floor, ours = known.get((FLOOR, n, d)), _slower(known, n, d)
         row = [str(d), str(n), _milliseconds(floor, with_range=False)]
-        row += [_milliseconds(known.get((kind, n, d))) for kind in (DALE, GLOBAL)]
+        row += [_milliseconds(known.get((kind, n, d))) for kind in (DALE, GLOBAL, NOISY)]
         row += [_ratio(ours, floor), _mb(known, (DALE, GLOBAL), n, d)]
         for peer in peers:
             theirs = known.get((peer, n, d))
@@ -78,6 +79,7 @@ def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[Verdi
     known = _known(timings)
     return [
         *(_share(known, peer, share) for peer, share in SHARES.items()),
+        _with_noise(known),
         _step(known, f"n = {GROWTH_FROM} to {GROWTH_TO}: at most {GROWTH:g} times", GROWTH_FROM, GROWTH_TO, GROWTH),
         _step(known, f"n = 99 to 101: no jump above {JUMP:g} times", *AROUND_100, JUMP),
         _above_floor(known),
@@ -89,7 +91,7 @@ def verdicts(timings: Sequence[Timing], imports: Sequence[Timing]) -> list[Verdi
 def speed_figure(timings: Sequence[Timing]) -> Figure:
     """Seconds over n, both logarithmic, a panel for each d."""
     dimensions = list(dict.fromkeys(t.d for t in timings))
-    contenders = [c for c in (FLOOR, DALE, GLOBAL, *PEERS) if any(t.contender == c for t in timings)]
+    contenders = [c for c in (FLOOR, DALE, GLOBAL, NOISY, *PEERS) if any(t.contender == c for t in timings)]
     figure = new_figure(3.4 * len(dimensions) + 0.6, 3.8)
     panels = list(figure.subplots(1, len(dimensions), squeeze=False, sharey=True)[0])
     for ax, d in zip(panels, dimensions, strict=True):
@@ -122,6 +124,16 @@ def _share(known: Known, peer: str, share: int) -> Verdict:
         return Verdict(claim, None, 1 / share)
     a, b = (fmean(t.seconds for t in timings if t) for timings in (ours, theirs))
     return Verdict(claim, a / b, 1 / share, f"1/{b / a:.3g}")
+
+
+def _with_noise(known: Known) -> Verdict:
+    n, d = WITH_NOISE_AT
+    claim = f"n = {n}, d = {d}: with noise at most {WITH_NOISE:g} times"
+    noisy, exact = known.get((NOISY, n, d)), known.get((DALE, n, d))
+    if noisy is None or exact is None:
+        return Verdict(claim, None, WITH_NOISE)
+    ratio = noisy.seconds / exact.seconds
+    return Verdict(claim, ratio, WITH_NOISE, f"{ratio:.3g} times")
 
 
 def _step(known: Known, claim: str, n: int, larger: int, limit: float) -> Verdict:
