@@ -16,7 +16,7 @@ M = T + eta I,
 Where it is unknown, outliers have more of it: R has the squares of their factors (``models/outlier_weights.py``).
 
 Few noisy values contain little information about l, so it has a log-normal prior with median
-``PRIOR_LENGTH_SCALE`` sqrt(d) and standard deviation ``PRIOR_LOG_STD`` of its logarithm.
+``PRIOR_LENGTH_SCALE`` sqrt(d) and standard deviation ``PRIOR_LOG_STD`` of its logarithm. The search for l starts there.
 
 Shapes: X (n, d), standardised values (n,).
 """
@@ -38,10 +38,11 @@ from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.likelihood import leave_one_out, log_leave_one_out_densities
 from dale.models.outlier_weights import outlier_factors, price
 from dale.models.transforms import Log1p, skewness_transform
+from dale.optim.grid import descend_on_grid
 
 LENGTH_SCALES = tuple(float(l) for l in np.geomspace(0.02, 1.6, 14))  # in units of sqrt(d)
 PRIOR_LENGTH_SCALE, PRIOR_LOG_STD = 0.25, 0.5
-COARSE = 3  # only every third length-scale is tried at first
+STRIDES = 2, 1  # the loss is followed downhill in steps of two length-scales, then of one
 NOISE_RATIOS = tuple(float(r) for r in np.geomspace(1e-6, 10.0, 29))  # eta, where the noise is unknown
 SIGNAL_VARIANCES = tuple(float(s) for s in np.geomspace(1e-2, 10.0, 19))  # s2, where it is known
 MIN_NOISE_VARIANCE = 1e-10  # where it is known
@@ -119,9 +120,10 @@ def fit_noise(
         i = int(np.argmin(np.abs(np.log(scales / length_scale))))
         loss(i)
         return found[i]
-    best = min(range(1, len(scales), COARSE), key=loss)
-    around = range(max(best - COARSE + 1, 0), min(best + COARSE, len(scales)))
-    return found[min(around, key=loss)]
+    best = int(np.argmin(np.abs(np.log(scales / median))))
+    for stride in STRIDES:
+        best = descend_on_grid(lambda at: loss(at[0]), (best,), (len(scales),), stride)[0]
+    return found[best]
 
 
 def _length_scales(l: float, ratios: tuple[float, ...] | None) -> LengthScale:
@@ -277,7 +279,7 @@ class NoisyGP:
         """Standard deviation of the noise in one more evaluation where the value is z (n,), both standardised."""
         return self.noise_std * (np.ones(len(z)) if self.transform is None else self.transform.inverse_slopes(z))
 
-    @property
+    @cached_property
     def noise_std(self) -> float:
         """Standard deviation of the noise in one more evaluation, standardised."""
         return math.sqrt(float(np.median(self.fitted.noise)) * self.fitted.prior.variance)

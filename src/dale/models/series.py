@@ -213,8 +213,9 @@ class SeriesData:
         noise = t ** (degree - 1.0) * self.r ** (degree + 1) + NUGGET * self.r
         if self.noise is not None:
             noise = np.hypot(noise, series.noise * self.noise.std)
-            std = np.append(std[:d] * max(1.0, series.noise), std[d:])
-        A = np.zeros((n if k else n + p, p + k + 1), order="F")
+            std = std.copy()
+            std[:d] *= max(1.0, series.noise)
+        A = np.empty((n, p + 2), order="F") if k else np.zeros((n + p, p + 1), order="F")
         A[:n, :k] = 1.0
         np.multiply(self._features[:, :p], std, out=A[:n, k : p + k])
         A[:n, p + k] = self.differences
@@ -228,7 +229,7 @@ class SeriesData:
             freedom += count
             scatter = logs + count * math.log(series.noise)
         variance = max(residual / max(freedom, 1), MIN_VARIANCE)
-        log_determinant = float(np.sum(np.log(noise))) + float(np.sum(np.log(np.abs(np.diag(qr)[: p + k])))) + scatter
+        log_determinant = float(np.log(noise).sum() + np.log(np.abs(qr.diagonal()[: p + k])).sum()) + scatter
         loss = 0.5 * freedom * math.log(variance) + log_determinant
         if self.noise is not None:
             loss += self.noise.excess(math.sqrt(variance) * series.noise)

@@ -241,7 +241,7 @@ class TaylorModel:
         """Std of the noise in the observations, nearest first, in units of s, (n,)."""
         return np.zeros(self.n_points) if self.noise is None else self.series.noise * self.noise.std
 
-    @property
+    @cached_property
     def noise_at_center(self) -> float:
         """Std of the noise in one more value at the center: that of the center, unless it is an outlier."""
         if self.noise is None:

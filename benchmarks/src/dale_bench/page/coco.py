@@ -22,10 +22,7 @@ best point evaluated, which no user of a noisy function knows. A solver is not t
 which runs in its noisy mode. There are {len(TARGETS)} targets as for BBOB.
 """
 NOISY_COMMANDS = (
-    "dale bench coco run --suite bbob-noisy --methods default,bads --instances 1,2 \\",
-    "    --rows benchmarks/results/coco/noisy.jsonl",
-    "dale bench coco run --suite bbob-noisy --methods default,bads --dimensions 2,3 --instances 3 \\",
-    "    --rows benchmarks/results/coco/noisy.jsonl",
+    "dale bench coco run --suite bbob-noisy --methods default,bads --rows benchmarks/results/coco/noisy.jsonl",
     "dale bench coco table benchmarks/results/coco/noisy.jsonl --recommended",
 )
 

@@ -28,6 +28,7 @@ FLOORS, FLOOR_AT = 20.0, (2000, 6)
 SQUARES, FREE_MEGABYTES = 4, 100.0  # limit of memory: SQUARES * n^2 doubles, plus FREE_MEGABYTES
 IMPORT = 1.3
 SLOWER = "ratios and verdicts use the slower of dale's two kinds of proposal: any, and without local steps"
+KINDS = {DALE: "dale", GLOBAL: "global", NOISY: "with noise"}
 LABELS = {GLOBAL: "dale, global", NOISY: "dale, with noise"}
 
 Known = dict[tuple[str, int, int], Timing]
@@ -58,14 +59,15 @@ def speed_table(timings: Sequence[Timing]) -> Table:
     """One row for each (d, n): milliseconds of the floor, of dale and of each peer, their ratios, and memory."""
     known = _known(timings)
     peers = [p for p in PEERS if any(t.contender == p for t in timings)]
-    header = ["d", "n", "floor, ms", "dale, ms", "global, ms", "with noise, ms", "/ floor", "MB"]
+    kinds = [kind for kind in (DALE, GLOBAL, NOISY) if kind != NOISY or any(t.contender == kind for t in timings)]
+    header = ["d", "n", "floor, ms", *(f"{KINDS[kind]}, ms" for kind in kinds), "/ floor", "MB"]
     for peer in peers:
         header += [f"{label(peer)}, ms", "/ dale", "MB"]
     rows = []
     for d, n in dict.fromkeys((t.d, t.n) for t in timings):
         floor, ours = known.get((FLOOR, n, d)), _slower(known, n, d)
         row = [str(d), str(n), _milliseconds(floor, with_range=False)]
-        row += [_milliseconds(known.get((kind, n, d))) for kind in (DALE, GLOBAL, NOISY)]
+        row += [_milliseconds(known.get((kind, n, d))) for kind in kinds]
         row += [_ratio(ours, floor), _mb(known, (DALE, GLOBAL), n, d)]
         for peer in peers:
             theirs = known.get((peer, n, d))
