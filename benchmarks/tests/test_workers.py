@@ -201,8 +201,15 @@ class TestRuns:
         assert {c.seed for c in some if c.seconds == 1} == {0}
         assert [c.seed for c in some] == sorted(c.seed for c in some)
 
-    @pytest.mark.parametrize("backend", ["threads", "processes"])
-    @pytest.mark.parametrize("store", [False, True])
+    @pytest.mark.parametrize(
+        ("backend", "store"),
+        [
+            ("threads", False),
+            ("threads", True),
+            ("processes", True),
+            pytest.param("processes", False, marks=pytest.mark.slow),
+        ],
+    )
     def test_real_runs(self, backend, store, tmp_path):
         case = Case(2e-3, backend, store, 0, "default", 2, 12, 3, 0.5)
         found = outcomes([case, replace(case, method="random")], tmp_path)

@@ -66,7 +66,7 @@ def assert_equals_the_oracle(X, y, margin=0.05, **reading):
     return len(kept), {reason for _, _, reason in refused}
 
 
-@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("d", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("margin", "reading"),
     [
@@ -90,7 +90,7 @@ def test_equals_the_oracle(d, margin, reading):
     assert "ignores neighbours" in reasons or (margin, reading) == (0.05, {})  # rare with a small margin
 
 
-@pytest.mark.parametrize("d", [1, 4])
+@pytest.mark.parametrize("d", [1, 3, 4])
 def test_equals_the_oracle_in_other_dimensions(d):
     for seed in range(10):
         assert_equals_the_oracle(*smooth_data(np.random.default_rng([seed, d]), d), margin=0.01)

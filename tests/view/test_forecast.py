@@ -54,7 +54,7 @@ class TestLocal:
         )
         assert result.forecast(10).local < 0.01
         allowed = dale.minimize(
-            lambda x: (x[0] + x[1] - 3) ** 2, [(0, 1)] * 2, constraints=[lambda x: x[0] + x[1] <= 1], **fall
+            lambda x: (x[0] + x[1] - 3) ** 2, [(0, 1)] * 2, constraints=[lambda x: x[0] + x[1] <= 1], budget=15, seed=0
         )
         assert allowed.forecast(10).local < 0.01
 

@@ -256,7 +256,7 @@ class TestRuns:
                 raise RuntimeError("the solver diverged")
             return (x[0] - 0.6) ** 2 + (x[1] - 0.5) ** 2
 
-        runs = [dale.minimize(noisy(fun, 0.05, s), [(0, 1)] * 2, budget=40, seed=s, noise=0.05) for s in range(5)]
+        runs = [dale.minimize(noisy(fun, 0.05, s), [(0, 1)] * 2, budget=40, seed=s, noise=0.05) for s in range(3)]
         assert all(0 < run.n_failed < 15 for run in runs)
         assert np.median([fun(run.x) for run in runs]) < 0.02
 
