@@ -24,6 +24,7 @@ class Source(StrEnum):
     GLOBAL = "global"  # the maximum of the global model's acquisition function
     LOCAL = "local"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
     REPLICATE = "replicate"  # the incumbent again, to test for noise
+    FAILED_OPTION = "failed_option"  # the incumbent with an option of which all evaluations have failed
     SPACE_FILLING = "space_filling"  # far from all others, where no model has a proposal
 
 
@@ -159,5 +160,6 @@ _WITHOUT_A_MODEL = {
     Source.USER: "point of the user",
     Source.INITIAL_DESIGN: "initial design",
     Source.REPLICATE: "the incumbent again, to test for noise",
+    Source.FAILED_OPTION: "the incumbent with an option of which all evaluations have failed",
     Source.SPACE_FILLING: "far from all other points",
 }

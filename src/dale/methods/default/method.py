@@ -14,7 +14,8 @@ Each model is conditioned on fantasies at pending points: its own predictions, b
 In the global model, outliers have the worst of the other values. The local side ignores them.
 
 Where evaluations have failed, both sides weigh log EI with the probability that an evaluation completes, from the model
-of ``models/failure_boundary.py``. Failed evaluations have no value, so the models of the objective leave them out.
+of ``models/failure_boundary.py``. Failed evaluations have no value, so the models of the objective leave them out. An
+option of which all evaluations failed is tried once at the incumbent (``failed_option.py``).
 
 With outcome constraints, the incumbent is the best feasible observation, or the one with the least violation while none
 is feasible. The global side adds the log probability of feasibility to log EI (``acquisition/feasibility.py``), and
@@ -31,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple
 from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Capabilities, Proposal, changed_settings
+from dale.methods.default.failed_option import propose_failed_option
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.local_search import LocalCandidate, LocalCandidates, LocalSearch
 from dale.methods.default.noisy_search import NoisySearch
@@ -66,7 +68,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 8
+    revision: ClassVar[int] = 9
     capabilities: ClassVar[Capabilities] = Capabilities(
         input_constraints=True, outcome_constraints=True, held_parameters=True
     )
@@ -112,6 +114,9 @@ class DefaultMethod:
                 return replicate
         n_parameters = snapshot.domain.n_parameters
         early = local_search.n < self.selection.min_evaluations_per_parameter * n_parameters
+        option = None if early else propose_failed_option(snapshot, local_search.X[local_search.best])
+        if option is not None:
+            return option
         local = local_search.candidates(regions, early=early)
         global_search: GlobalSearch
         if history.observations.noise.is_large:
