@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from multiprocessing.connection import Connection
 
@@ -267,6 +268,28 @@ class TestScripts:
         pids = [int(path.stem) for path in tmp_path.glob("*.pid")]
         assert len(pids) == 3
         assert wait_until_gone(pids)
+
+    def test_at_exit_another_thread_may_be_at_work(self, monkeypatch):
+        """The interpreter closes the evaluator while the thread of the run reads its outcomes."""
+        workers = process.ProcessEvaluator(lambda x: time.sleep(3600), 2, 60.0)
+        optimizer = dale.Optimizer(BOX, seed=0)
+        for trial in optimizer.ask(2):
+            workers.submit(trial)
+        pids = [running.process.pid for running in workers._running]
+        reader, real_signal = threading.Thread(target=lambda: [workers.completed() for _ in range(5)]), process._signal
+
+        def signal_while_the_other_reads(found, name):
+            real_signal(found, name)
+            if threading.current_thread() is threading.main_thread():
+                if reader.ident is None:
+                    reader.start()
+                reader.join(0.3)
+
+        monkeypatch.setattr(process, "_signal", signal_while_the_other_reads)
+        workers._close()
+        reader.join()
+        assert workers.n_running == 0
+        assert not any(map(is_alive, pids))
 
     def test_no_process_outlives_the_interpreter(self, tmp_path):
         """A run in a daemon thread is not notified when the interpreter exits."""

@@ -88,6 +88,7 @@ class ProcessEvaluator:
         self._not_started: list[tuple[Trial, Outcome]] = []
         self._any_started = False
         self._closed = False
+        self._lock = threading.RLock()  # at exit, the interpreter closes this in its main thread, whoever runs it
 
     @property
     def n_running(self) -> int:
@@ -96,6 +97,10 @@ class ProcessEvaluator:
 
     def submit(self, trial: Trial) -> None:
         """Start a process for the trial."""
+        with self._lock:
+            self._submit(trial)
+
+    def _submit(self, trial: Trial) -> None:
         if self._closed:
             raise RuntimeError("the interpreter is exiting; no more evaluations can start")
         params = copied(trial.params)
@@ -123,19 +128,22 @@ class ProcessEvaluator:
         """Wait until a process sends a message, dies or times out, at most this long."""
         if not self._not_started:
             now = monotonic()
-            left = min([seconds, POLL_INTERVAL, *(r.deadline - now for r in self._running)])
-            wait([h for r in self._running for h in (r.connection, r.process.sentinel)], max(left, 0.0))
+            with self._lock:
+                left = min([seconds, POLL_INTERVAL, *(r.deadline - now for r in self._running)])
+                handles = [h for r in self._running for h in (r.connection, r.process.sentinel)]
+            wait(handles, max(left, 0.0))
 
     def completed(self) -> list[tuple[Trial, Outcome]]:
         """Outcomes of the processes that have sent theirs, died or timed out."""
-        self._reap()
-        completed, self._not_started = self._not_started, []
-        for running in list(self._running):
-            outcome = self._poll(running)
-            if outcome is not None:
-                self._running.remove(running)
-                completed.append((running.trial, outcome))
-        return completed
+        with self._lock:
+            self._reap()
+            completed, self._not_started = self._not_started, []
+            for running in list(self._running):
+                outcome = self._poll(running)
+                if outcome is not None:
+                    self._running.remove(running)
+                    completed.append((running.trial, outcome))
+            return completed
 
     def cancel(self) -> int:
         """Return 0: every submitted trial has started."""
@@ -218,6 +226,10 @@ class ProcessEvaluator:
         self._exiting = exiting
 
     def _close(self) -> None:
+        with self._lock:
+            self._end_all()
+
+    def _end_all(self) -> None:
         self._closed = True
         atexit.unregister(self._close)
         for running in self._running:
