@@ -286,7 +286,7 @@ class TestOutcomeConstraints:
         def beam(p):
             return dale.Evaluation(p["n"] * p["w"], constraints=[12 - p["n"] ** 2 * p["w"]])
 
-        result = dale.minimize(beam, dale.Space(n=dale.Int(1, 6), w=dale.Float(0.2, 4)), budget=30, seed=0)
+        result = dale.minimize(beam, dale.Space(n=dale.Int(1, 6), w=dale.Float(0.2, 4)), budget=18, seed=0)
         assert result.fun == pytest.approx(2.0, abs=1e-5)  # n = 6, w = 1/3
 
     def test_batches_are_of_different_points(self):
