@@ -1,6 +1,5 @@
 """``dale bench page``: the blocks of the pages, from the published rows and from made-up ones."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from dale_bench.coco import reference
 from dale_bench.coco.runs import TARGETS
 from dale_bench.coco.runs import Run as CocoRun
 from dale_bench.cutest.runs import Run as CutestRun
-from dale_bench.page import coco, cutest, marks, problems, real, summary
+from dale_bench.page import coco, commands, cutest, marks, problems, real, summary
 from dale_bench.page.contents import BLOCKS, FIGURES, IMAGES, PAGES, read_pages, stale_blocks, write_pages
 from dale_bench.page.published import Published
 from dale_bench.real.runs import Run as RealRun
@@ -46,12 +45,21 @@ class TestMarks:
                 marks.blocks_of(wrong)
 
 
-def coco_rows(path, method, instances, hits, *, suite="bbob", d=2, functions=(1, 2, 3), recommended=None):
+def coco_runs(method, instances, hits, *, suite="bbob", d=2, functions=(1, 2, 3), recommended=None, budget=200):
     """Made-up runs: a method reaches `hits` targets, the first at evaluation 10, one with each evaluation."""
-    for function in functions:
-        for instance in instances:
-            run = CocoRun(suite, function, instance, d, method, 0, 200, range(10, 10 + hits), 0.2)
-            jsonl.append(path, replace(run, hits=list(run.hits), recommended=recommended or {}))
+    evaluations, after = list(range(10, 10 + hits)), recommended or {}
+    jobs = [(suite, f, i, d, method, 0, budget) for f in functions for i in instances]
+    return [CocoRun(*job, evaluations, 0.2, recommended=after) for job in jobs]
+
+
+def on_one_line(text):
+    return " ".join(text.split())
+
+
+def coco_rows(path, *args, **options):
+    """A file with made-up runs."""
+    for run in coco_runs(*args, **options):
+        jsonl.append(path, run)
 
 
 @needs_cocopp
@@ -61,12 +69,12 @@ class TestCoco:
         coco_rows(tmp_path / "coco/bbob-peers.jsonl", "cobyqa", (1, 2), 30)
         coco_rows(tmp_path / "coco/bbob-peers.jsonl", "bads", (1,), 40, functions=(1,))
         published = Published(tmp_path)
-        text = coco.bbob(published)
+        text = on_one_line(coco.bbob(published))
         assert f"| COBYQA | {'/'.join([f'{30 / len(TARGETS):.3f}'[1:]] * 3)} |" in text
-        assert "have: 6 in d = 2" in text  # three functions, two instances
+        assert "evaluations; 6 problems" in text  # three functions, two instances
         assert "missing: BADS in d = 2" in text
-        assert "| COBYQA | -.196/-.196/-.196 (.000) |" in text  # dale minus COBYQA
-        assert "a peer is ahead of dale on 1-5 separable, d = 2 (COBYQA)" in coco.bbob_groups(published)
+        assert "± standard error: -.196 ± .000 (COBYQA)" in text  # dale minus COBYQA
+        assert "1-5 separable in d = 2 (COBYQA .588, dale .392)" in text
         first = next(summary.lines(published))
         assert (first.ours, first.best, first.ahead) == (".392", ".588 (COBYQA)", "COBYQA")
 
@@ -74,7 +82,7 @@ class TestCoco:
         coco_rows(tmp_path / "coco/bbob.jsonl", "default", (1,), len(TARGETS), functions=range(15, 20))
         published = Published(tmp_path)
         assert "best 2009-16" in coco.bbob(published)
-        assert "Paired differences" not in coco.bbob(published)
+        assert "best peer" not in coco.bbob(published)
         assert [line.ahead for line in summary.lines(published)] == ["dale"]  # than the reference
         assert FIGURES["bbob"](published).axes[0].get_xlabel() == "evaluations / dimension"
 
@@ -83,11 +91,66 @@ class TestCoco:
         options = {"suite": "bbob-noisy", "functions": (101, 107)}
         coco_rows(rows, "default", (1,), 10, recommended={"50": 1.0, "100": 0.1, "200": 1e-8}, **options)
         coco_rows(rows, "bads", (1,), 10, recommended={"50": 1.0, "100": 0.1, "200": 1e-2}, **options)
-        text = coco.noisy(Published(tmp_path))
-        assert text.startswith("### Noisy functions")
-        assert "/1.000 |" in text.split("The best point evaluated")[0]
-        assert "/1.000 |" not in text.split("The best point evaluated")[1].split("best2009")[0]
-        assert [line.ahead for line in summary.lines(Published(tmp_path))] == ["dale"]
+        published = Published(tmp_path)
+        assert "/1.000 |" in coco.noisy(published)  # of the recommended points
+        assert "best2009" not in coco.noisy(published)
+        assert [line.ahead for line in summary.lines(published)] == ["dale"]
+        dots = [line for line in FIGURES["noisy"](published).axes[0].lines if line.get_marker() == "o"]
+        assert dots[0].get_ydata()[-1] == 1
+        assert dots[1].get_ydata()[-1] < 1
+
+    def test_longer_runs_are_scored_after_multiples_of_the_dimension(self, tmp_path):
+        rows, twenty = (tmp_path / "coco" / name for name in ("bbob-long.jsonl", "bbob-d20.jsonl"))
+        for d in (3, 10):
+            coco_rows(rows, "default", (1,), 40, d=d, budget=100 * d)
+        coco_rows(rows, "bads", (1,), 20, d=3, budget=300)
+        coco_rows(rows, "cma", (1,), 10, d=10, budget=500)
+        published = Published(tmp_path)
+        text = on_one_line(coco.bbob_long(published))
+        assert text.startswith("### Longer runs")
+        assert "| BADS | .392/.392/.392 | - |" in text
+        assert "after 20 d/50 d/100 d (d = 3) or 10 d/20 d/50 d (d = 10) evaluations" in text
+        assert "+.392 ± .000 (BADS), +.588 ± .000 (CMA-ES (pycma))" in text
+        assert "--dimensions 3 --functions 1-3 --instances 1 --budget 300 --methods default,bads" in text
+        lines = {line.problems: (line.measure, line.best) for line in summary.lines(published)}
+        assert lines == {
+            "BBOB, longer, d = 3": ("targets reached after 100 d evaluations", ".392 (BADS)"),
+            "BBOB, longer, d = 10": ("targets reached after 50 d evaluations", ".196 (CMA-ES (pycma))"),
+        }
+        for method in ("default", "bads"):
+            coco_rows(twenty, method, (1,), 20, d=20)
+        assert "| BADS | .392/.392/.392 | - | .392/.392/.392 |" in coco.bbob_long(Published(tmp_path))
+        figure = FIGURES["bbob-long"](Published(tmp_path))
+        assert [ax.get_title() for ax in figure.axes] == [f"BBOB, longer, d = {d}" for d in (3, 10, 20)]
+
+    def test_slow_peers_are_compared_on_their_problems(self, tmp_path):
+        coco_rows(tmp_path / "coco/bbob.jsonl", "default", (1, 2), 40)
+        coco_rows(tmp_path / "coco/bbob-peers.jsonl", "cobyqa", (1, 2), 30)
+        slow = tmp_path / "coco/bbob-slow-peers.jsonl"
+        coco_rows(slow, "optuna_gp", (1,), 51, functions=(1, 2), budget=100)
+        coco_rows(slow, "botorch", (1,), 20, functions=(2, 3), budget=100)
+        text = on_one_line(coco.bbob_slow(Published(tmp_path)))
+        assert text.startswith("### Slow peers")
+        assert "evaluations; 1 problems" in text  # function 2, instance 1
+        assert "after 10 d/20 d/50 d evaluations" in text
+        for name in ("dale", "COBYQA", "Optuna GP", "BoTorch log EI"):
+            assert f"| {name} | " in text
+        assert "(Optuna GP" in text
+        assert "--rows benchmarks/results/coco/bbob-slow-peers.jsonl" in text
+        assert "bbob.jsonl" not in text
+
+
+def test_commands_of_coco():
+    """One command for all dimensions and methods with the same functions, instances and budget."""
+    options = {"suite": "bbob-mixint", "functions": range(1, 25)}
+    runs = [run for d in (5, 10) for m in ("default", "random") for run in coco_runs(m, (1, 2, 3), 5, d=d, **options)]
+    runs += coco_runs("optuna_tpe", (1, 3), 5, d=5, suite="bbob-mixint", functions=(1, 4), budget=50)
+    assert commands.coco_commands(runs, "coco/mixint.jsonl") == [
+        "dale bench coco run --suite bbob-mixint --dimensions 5,10 --instances 1-3 --methods default,random --rows "
+        "benchmarks/results/coco/mixint.jsonl",
+        "dale bench coco run --suite bbob-mixint --dimensions 5 --functions 1,4 --instances 1,3 --budget 50 --methods "
+        "optuna_tpe --rows benchmarks/results/coco/mixint.jsonl",
+    ]
 
 
 def test_cutest(tmp_path):
@@ -95,10 +158,7 @@ def test_cutest(tmp_path):
         for method, value in (("default", 0.0), ("cobyqa", last)):
             run = CutestRun(name, method, 0, 150, "bounds", 2, [(1, 2.0), (20, value)], 2.0)
             jsonl.append(tmp_path / "cutest/bounds.jsonl", run)
-    text = cutest.section(Published(tmp_path))
-    assert text.startswith("## CUTEst")
-    assert "| dale | 1.00/1.00/1.00 |" in text
-    assert "3 problems" in text
+    assert "| 3, bounds or none | dale | 1.00/1.00/1.00 |" in cutest.solved(Published(tmp_path))
     assert {line.ahead for line in summary.lines(Published(tmp_path))} == {"dale"}
 
 
@@ -107,18 +167,26 @@ def test_real_problems(tmp_path):
         for method, value in (("default", 2.0), ("optuna_tpe", 1.0)):
             run = RealRun("svc", method, seed, 60, "exact", [30, 60], [3.0, value])
             jsonl.append(tmp_path / "real/exact.jsonl", run)
-    text = real.section(Published(tmp_path))
-    assert "### Exact values" in text
-    assert "### Noisy values" not in text
-    assert "| svc | 2 ± 0 | 1 ± 0 (Optuna TPE) | Optuna TPE |" in text
-    (line,) = summary.lines(Published(tmp_path))
-    assert (line.ours, line.best, line.ahead) == ("2.00", "1.00 (Optuna TPE)", "Optuna TPE")
+    jsonl.append(tmp_path / "real/exact.jsonl", RealRun("mlp", "default", 0, 60, "exact", [30, 60], [1.0, 1.0]))
+    jsonl.append(tmp_path / "real/exact.jsonl", RealRun("mlp", "optuna_tpe", 0, 60, "exact", [30, 60], [1.0, 1.0]))
+    published = Published(tmp_path)
+    text = on_one_line(real.compared(published))
+    assert "| 2 exact | Optuna TPE | 1.50 | 1.25 | 0 / 1 / 1 | 0 / 1 |" in text
+    assert "exact: 3 seeds on svc, 1 seed on mlp; a peer has the lowest median on svc (Optuna TPE)" in text
+    assert "dale bench real run --kind exact --seeds 3 --methods default,optuna_tpe --rows" in text
+    (line,) = summary.lines(published)
+    assert (line.ours, line.best, line.ahead) == ("1.75", "1.25 (Optuna TPE)", "level")
+    (ax,) = FIGURES["real"](published).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["svc", "mlp", "mean"]
+    assert {line.get_label(): list(line.get_xdata()) for line in ax.lines[:2]} == {
+        "dale": [2, 1.5, 1.75],
+        "Optuna TPE": [1, 1.5, 1.25],
+    }
 
 
 def test_one_seed_of_a_real_problem_has_no_winner(tmp_path):
     for method, value in (("default", 1.0), ("optuna_tpe", 2.0)):
         jsonl.append(tmp_path / "real/exact.jsonl", RealRun("svc", method, 0, 60, "exact", [30, 60], [3.0, value]))
-    assert "| svc | 1, one run | 2, one run (Optuna TPE) | dale |" in real.section(Published(tmp_path))
     assert [line.ahead for line in summary.lines(Published(tmp_path))] == ["level"]
 
 
@@ -149,7 +217,7 @@ def test_the_pages_have_all_blocks_and_figures():
     assert "docs/images/benchmarks/bbob.png" in pages[1]
     drawn = {path.stem for path in (ROOT / IMAGES).glob("*.png")}
     assert drawn <= set(FIGURES)
-    assert {"bbob", "bbob-groups", "speed"} <= drawn
+    assert {"bbob", "bbob-groups", "noisy", "integers-constraints", "cutest", "real", "speed"} <= drawn
 
 
 @needs_cocopp

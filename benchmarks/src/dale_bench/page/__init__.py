@@ -3,9 +3,10 @@
     marks       the generated blocks of a page, between HTML comments
     published   the rows, each file read once
     markdown    tables and remarks as the text of a block
+    commands    the commands that made published rows
     coco        blocks of COCO's suites
-    cutest      blocks of the CUTEst problems
-    real        blocks of the real problems
+    cutest      block of the CUTEst problems
+    real        block of the real problems
     functions   blocks of the classical functions, and of the ablation
     problems    blocks of the mixed, noisy, constrained, failing and parallel problems
     costs       blocks of the cost of a proposal and of workers; forecasts
@@ -13,5 +14,6 @@
     drawings    the figures
     contents    all blocks and figures, and the pages that have them
 
-A block whose rows do not exist is empty. A block that may be absent contains its own heading, text and command.
+A block whose rows do not exist is empty. A section whose rows may be absent is in its block as a
+whole.
 """

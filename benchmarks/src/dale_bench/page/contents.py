@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING
 from dale_bench.coco import reference
 from dale_bench.page import coco, costs, cutest, drawings, functions, problems, real, summary
 from dale_bench.page.marks import blocks_of, rewritten, stale
-from dale_bench.page.published import Published
+from dale_bench.page.published import RESULTS, Published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESULTS = Path("benchmarks/results")
 PAGES = (Path("docs/benchmarks.md"), Path("README.md"))
 IMAGES = Path("docs/images/benchmarks")
 DPI = 110  # smaller files than those of dale's own plots
 BLOCKS: Mapping[str, Callable[[Published], str]] = {
     "summary": summary.block,
     "bbob": coco.bbob,
-    "bbob-groups": coco.bbob_groups,
+    "bbob-long": coco.bbob_long,
+    "bbob-slow-peers": coco.bbob_slow,
     "noisy": coco.noisy,
     "mixint": coco.mixint,
     "constrained": coco.constrained,
-    "cutest": cutest.section,
-    "real": real.section,
+    "cutest": cutest.solved,
+    "real": real.compared,
     "functions": functions.ranks,
-    "no-smooth-minima": functions.without_smooth_minima,
     "ablation": functions.ablation,
     "problems": problems.compared,
     "parallel": problems.parallel,
@@ -40,7 +39,11 @@ BLOCKS: Mapping[str, Callable[[Published], str]] = {
 FIGURES: Mapping[str, Callable[[Published], Figure | None]] = {
     "bbob": drawings.bbob,
     "bbob-groups": drawings.bbob_groups,
+    "bbob-long": drawings.bbob_long,
+    "noisy": drawings.noisy,
+    "integers-constraints": drawings.integers_and_constraints,
     "cutest": drawings.cutest,
+    "real": drawings.real,
     "speed": drawings.speed,
 }
 

@@ -5,18 +5,29 @@ from __future__ import annotations
 from dale_bench import jsonl
 from dale_bench.forecasts import Outcome as Forecast
 from dale_bench.forecasts import parts_table
-from dale_bench.page.markdown import table_text
+from dale_bench.page.markdown import bullets, columns, table_text
 from dale_bench.page.published import Published
 from dale_bench.scale.report import remarks as scale_remarks
 from dale_bench.scale.report import scale_table
 from dale_bench.scale.run import Outcome as Simulated
 from dale_bench.speed.measure import Timing
-from dale_bench.speed.report import SHARES, SLOWER, speed_table, verdicts
+from dale_bench.speed.report import SHARES, verdicts
 from dale_bench.workers.report import idle_table
 from dale_bench.workers.run import DEFAULT
 from dale_bench.workers.run import Outcome as Worked
 
-SHOWN_DIMENSION = 6  # of the tables; the figure and the rows have the others
+SHOWN_DIMENSION = 6  # the rows have the others
+SCALE_SHOWN = [
+    "workers",
+    "median, s",
+    "evaluations",
+    "idle",
+    "server busy",
+    "proposal, ms",
+    "reached after",
+    "one worker",
+]
+WORKERS_SHOWN = ["seconds", "evaluated in", "idle", "runs"]
 
 
 def timings(published: Published) -> list[Timing]:
@@ -25,27 +36,28 @@ def timings(published: Published) -> list[Timing]:
 
 
 def speed(published: Published) -> str:
-    """The cost of a proposal, and the claims about it that the rows can prove."""
-    found = timings(published)
-    shown = [t for t in found if t.d == SHOWN_DIMENSION]
-    first = verdicts(found, ())[: len(SHARES) + 1]  # compared with each peer, and with noise
-    claims = [str(verdict) for verdict in first if verdict.measured is not None]
-    return table_text(speed_table(shown), [SLOWER, *claims]) if shown else ""
+    """The claims about the cost of a proposal that the rows can prove."""
+    first = verdicts(timings(published), ())[: len(SHARES) + 1]  # compared with each peer, and with noise
+    return bullets([str(verdict) for verdict in first if verdict.measured is not None])
 
 
 def scale(published: Published) -> str:
     """Simulated runs with many workers."""
     outcomes = list({o.farm: o for o in jsonl.read(published.path("scale/rows.jsonl"), Simulated)}.values())
-    return table_text(scale_table(outcomes), scale_remarks(outcomes)) if outcomes else ""
+    return table_text(columns(scale_table(outcomes), SCALE_SHOWN), scale_remarks(outcomes)) if outcomes else ""
 
 
 def workers(published: Published) -> str:
-    """Eight workers in real runs without a store."""
+    """How long eight workers wait in real runs without a store."""
     found = list({o.case: o for o in jsonl.read(published.path("workers/rows.jsonl"), Worked)}.values())
-    if not found:
-        return ""
     shown = [o for o in found if o.dimension == SHOWN_DIMENSION and o.method == DEFAULT and not o.store]
-    return table_text(idle_table(shown), ["medians over the runs"])
+    _, rows = columns(idle_table(shown), WORKERS_SHOWN)
+    lines: dict[str, list[str]] = {}
+    for seconds, backend, idle, n in rows:
+        lines.setdefault(seconds, []).append(f"{idle} with {backend} ({n} runs)")
+    return bullets(
+        [f"{seconds} s: the workers wait {', '.join(some)} of their time" for seconds, some in lines.items()]
+    )
 
 
 def forecasts(published: Published) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dale_bench.ablation import PREFIX, compared_with_default, is_variant
-from dale_bench.comparison import Comparison
+from dale_bench.comparison import FAR_BEHIND, SIGNIFICANT, Comparison
 from dale_bench.contenders import label
 from dale_bench.functions import GROUPS
-from dale_bench.page.markdown import final_medians, joined, table_text
-from dale_bench.page.published import DALE, ROTATED, Published
-from dale_bench.tables import ABLATION_REMARKS, ablation_table, envelope_remarks, significance_table, summary_table
+from dale_bench.page.markdown import columns, table_text
+from dale_bench.page.published import DALE, RANDOM, ROTATED, Published
+from dale_bench.tables import ABLATION_REMARKS, ablation_table, summary_table
 
 NINETEEN = tuple(f"{name}{ROTATED}" for name in dict.fromkeys([*GROUPS["envelope"], *GROUPS["development"]]))
 TEN = tuple(f"{name}{ROTATED}" for name in ("ellipsoid10_1e4", "rosen10", "ackley10", "levy10", "exp10"))
 TWENTY = tuple(f"{name}{ROTATED}" for name in ("ellipsoid20_1e4", "rosen20", "ackley20", "levy20", "exp20"))
 MODELS = (DALE, "cobyqa", "bads")
-RANDOM = "random"
 ABLATION_ROWS = "default/ablation.jsonl"
+SHOWN = ["method", "cells at or below the envelope", "rank 50%", "rank 100%", "targets reached"]
+ABLATION_SHOWN = ["variant", "50%", "100%", "p at 100 %", "better / worse", "significant"]
 
 
 def nineteen(published: Published) -> Comparison | None:
@@ -34,30 +35,30 @@ def twenty(published: Published) -> Comparison | None:
 
 
 def ranks(published: Published) -> str:
-    """Ranks on the functions of 2 to 6, ten and twenty variables, and tests on the former."""
+    """Ranks on the functions of 2 to 6, ten and twenty variables, and on how many of them dale is better."""
     groups = {"19, d = 2 to 6": nineteen(published), "5, d = 10": ten(published), "5, d = 20": twenty(published)}
-    found = {name: comparison for name, comparison in groups.items() if comparison is not None}
-    header: list[str] = []
     rows: list[list[str]] = []
-    for name, comparison in found.items():
-        header, lines = summary_table(comparison, comparison.methods)
-        rows += [[name, *line] for line in lines if line[0] != label(RANDOM)]
-    remarks = [f"{name}: {remark}" for name, c in found.items() for remark in envelope_remarks(c, DALE)]
-    first = next(iter(found.values()), None)
-    if first is None:
-        return ""
-    others = [m for m in first.methods if m not in (DALE, RANDOM)]
-    return joined(
-        table_text((["functions", *header], rows), [remark.replace(ROTATED, "") for remark in remarks]),
-        "Wilcoxon's signed-rank test over the 19 functions; a negative difference means that dale is better:",
-        table_text(significance_table(first, DALE, others)),
-    )
+    remarks: list[str] = []
+    for name, comparison in groups.items():
+        if comparison is None:
+            continue
+        counts = {
+            label(m): "{} / {}".format(*comparison.better_and_worse(DALE, m, 1.0, SIGNIFICANT))
+            for m in comparison.methods
+            if m != DALE
+        }
+        _, lines = columns(summary_table(comparison, comparison.methods), SHOWN)
+        rows += [[name, *line, counts.get(line[0], "")] for line in lines if line[0] != label(RANDOM)]
+        remarks.append(f"{name}: {_where_behind(comparison)}")
+    remarks.append(f"dale better / worse: functions with p < {SIGNIFICANT} between the runs at the end")
+    return table_text((["functions", *SHOWN, "dale better / worse"], rows), remarks)
 
 
-def without_smooth_minima(published: Published) -> str:
-    """Functions on which a local polynomial could do harm: dale and plain EI."""
-    found = published.classical(GROUPS["guard"], (DALE, "ei_ml"))
-    return "" if found is None else table_text(final_medians(found, label))
+def _where_behind(comparison: Comparison) -> str:
+    cells = [f"{name.removesuffix(ROTATED)} at {at:.0%}" for name, at in comparison.far_behind(DALE)]
+    held, n = comparison.worst_runs_held(DALE)
+    behind = f"more than {FAR_BEHIND} decades behind the envelope: {', '.join(cells) or 'never'}"
+    return f"{behind}; worst run no worse than the best peer's on {held} of {n}"
 
 
 def ablation(published: Published) -> str:
@@ -66,4 +67,5 @@ def ablation(published: Published) -> str:
     variants = list(dict.fromkeys(row.method.removeprefix(PREFIX) for row in rows if is_variant(row.method)))
     if not variants:
         return ""
-    return table_text(ablation_table({v: compared_with_default(rows, v) for v in variants}), ABLATION_REMARKS)
+    table = ablation_table({v: compared_with_default(rows, v) for v in variants})
+    return table_text(columns(table, ABLATION_SHOWN), ABLATION_REMARKS)

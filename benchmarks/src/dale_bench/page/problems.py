@@ -1,16 +1,15 @@
-"""Blocks of the mixed, noisy, constrained, failing and parallel problems, and of equalities."""
+"""Blocks of the mixed, noisy, constrained, failing and parallel problems."""
 
 from __future__ import annotations
 
 from dale_bench.comparison import SIGNIFICANT, Comparison
 from dale_bench.page.markdown import bullets, table_text
-from dale_bench.page.published import DALE, Published
+from dale_bench.page.published import DALE, RANDOM, Published
 from dale_bench.problems import KINDS
 from dale_bench.rows import Row, curves_of
 
 SEEDS = range(64)  # more than any published run has
-RANDOM = "random"
-COMPARED = ("mixed", "noise", "constraints", "failures", "equalities")
+COMPARED = ("mixed", "noise", "constraints", "failures")
 HEADER = ["problems", "against", "at half of the budget", "at the end", "significantly better / worse", "runs"]
 REMARKS = (
     "problems on which dale's median is at or below that of the other",
@@ -61,4 +60,4 @@ def parallel(published: Published) -> str:
     if not rows:
         return ""
     costs = KINDS["parallel"].tables(rows, lambda name: KINDS["parallel"].contender(name).label)[0]
-    return bullets([remark for remark in costs.remarks if "at most" in remark])
+    return bullets(["; ".join(remark for remark in costs.remarks if "at most" in remark)])

@@ -19,8 +19,13 @@ from dale_bench.real.runs import Run as RealRun
 from dale_bench.real.scores import Scores
 from dale_bench.rows import Row, curves_of, read
 
-DALE = "default"
+RESULTS = "benchmarks/results"  # in the repository
+DALE, RANDOM = "default", "random"
 CHECKPOINTS = (25, 50, 100, 200, 500, 1000)  # evaluations; the last three within the budget are shown
+MULTIPLES = (2, 5, 10, 20, 50, 100, 200)  # the same for budgets in proportion to the dimension d: evaluations / d
+BBOB = ("coco/bbob.jsonl", "coco/bbob-peers.jsonl")
+LONG = ("coco/bbob-long.jsonl", "coco/bbob-d20.jsonl")
+SLOW = "coco/bbob-slow-peers.jsonl"
 ROTATED = ":moved:rotated"
 
 
@@ -34,12 +39,14 @@ class SuiteRuns:
             problems (function and instance) that all of them have.
         left_out: For each dimension, the methods that do not have all functions.
         milliseconds: For each dimension and method, the median over runs of the time for a proposal.
+        scaled: Whether the budgets are in proportion to the dimension.
     """
 
     suite: str
     runs: Mapping[int, Mapping[str, Runs]]
     left_out: Mapping[int, Sequence[str]]
     milliseconds: Mapping[int, Mapping[str, float]]
+    scaled: bool = False
 
     @property
     def methods(self) -> list[str]:
@@ -47,13 +54,24 @@ class SuiteRuns:
         return list(dict.fromkeys(method for by in self.runs.values() for method in by))
 
     @property
-    def checkpoints(self) -> list[int]:
-        """Numbers of evaluations within dale's budget in all dimensions."""
+    def peers(self) -> list[str]:
+        """The methods that dale is compared with."""
+        return [method for method in self.methods if method not in (DALE, RANDOM)]
+
+    def checkpoints(self, d: int) -> list[int]:
+        """Numbers of evaluations: within dale's budget in all dimensions; if scaled, within all budgets in this one."""
+        if self.scaled:
+            budget = min(runs.budget for runs in self.runs[d].values())
+            return [k * d for k in MULTIPLES if k * d <= budget][-3:]
         budget = min(by[DALE].budget for by in self.runs.values())
         return [n for n in CHECKPOINTS if n <= budget][-3:]
 
+    def evaluations(self, d: int) -> list[str]:
+        """`checkpoints` as text; if scaled, as multiples of d."""
+        return [f"{n // d} d" if self.scaled else str(n) for n in self.checkpoints(d)]
 
-def suite_runs(runs: Sequence[CocoRun], *, recommended: bool = False) -> SuiteRuns | None:
+
+def suite_runs(runs: Sequence[CocoRun], *, recommended: bool = False, scaled: bool = False) -> SuiteRuns | None:
     """The runs on the problems that all methods have; None without runs of dale."""
     kept: dict[int, dict[str, Runs]] = {}
     left_out: dict[int, list[str]] = {}
@@ -69,7 +87,17 @@ def suite_runs(runs: Sequence[CocoRun], *, recommended: bool = False) -> SuiteRu
             left_out[d] = [m for m in by if m not in complete]
     if not kept:
         return None
-    return SuiteRuns(next(iter(results))[0], kept, left_out, {d: _milliseconds(runs, d) for d in kept})
+    return SuiteRuns(next(iter(results))[0], kept, left_out, {d: _milliseconds(runs, d) for d in kept}, scaled)
+
+
+def on_common_problems(runs: Sequence[CocoRun], of: Sequence[CocoRun]) -> list[CocoRun]:
+    """Those of some runs that are on the problems that all methods of others have."""
+    problems: dict[int, dict[str, set[str]]] = {}
+    for run in of:
+        if run.error is None:
+            problems.setdefault(run.dimension, {}).setdefault(run.method, set()).add(run.problem)
+    common = {problem for by in problems.values() for problem in set.intersection(*by.values())}
+    return [run for run in runs if run.problem in common]
 
 
 def _milliseconds(runs: Sequence[CocoRun], dimension: int) -> dict[str, float]:
@@ -98,15 +126,29 @@ class Published:
         """The rows of a file of `dale bench run` or `problems`."""
         return read(self.path(name))
 
+    def coco_rows(self, *names: str) -> list[CocoRun]:
+        """The rows of some files of `dale bench coco run`."""
+        return [run for name in names if self.path(name).exists() for run in read_coco(self.path(name))]
+
     def coco(self, *names: str, recommended: bool = False) -> SuiteRuns | None:
         """The runs of some files of `dale bench coco run`."""
-        runs = [run for name in names if self.path(name).exists() for run in read_coco(self.path(name))]
-        return suite_runs(runs, recommended=recommended)
+        return suite_runs(self.coco_rows(*names), recommended=recommended)
 
     @cached_property
     def bbob(self) -> SuiteRuns | None:
-        """The runs on bbob."""
-        return self.coco("coco/bbob.jsonl", "coco/bbob-peers.jsonl")
+        """The runs on bbob with the same budget in all dimensions."""
+        return self.coco(*BBOB)
+
+    @cached_property
+    def bbob_long(self) -> SuiteRuns | None:
+        """The runs on bbob with a budget in proportion to the dimension."""
+        return suite_runs(self.coco_rows(*LONG), scaled=True)
+
+    @cached_property
+    def bbob_slow(self) -> SuiteRuns | None:
+        """The runs of slow peers on some problems of bbob, and those of the others on the same problems."""
+        slow = self.coco_rows(SLOW)
+        return suite_runs(on_common_problems([*self.coco_rows(*BBOB), *slow], slow), scaled=True)
 
     @cached_property
     def noisy(self) -> SuiteRuns | None:

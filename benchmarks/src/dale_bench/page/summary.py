@@ -20,7 +20,7 @@ from dale_bench.contenders import label
 from dale_bench.cutest.profiles import Study, paired_difference
 from dale_bench.page import functions, problems
 from dale_bench.page.markdown import joined, table_text
-from dale_bench.page.published import DALE, Published, SuiteRuns
+from dale_bench.page.published import DALE, RANDOM, Published, SuiteRuns
 from dale_bench.problems import KINDS
 from dale_bench.real.report import label as real_label
 from dale_bench.real.scores import Scores
@@ -31,7 +31,7 @@ LEVEL = "level"
 REFERENCE = "best 2009-16"
 TOLERANCES = (1e-1, 1e-5)
 HEADER = ["problems", "compared with", "measure", "dale", "best peer", "ahead"]
-NOT_PEERS = ("random", "told", "sequential")  # baselines of our own problems
+NOT_PEERS = (RANDOM, "told", "sequential")  # baselines of our own problems
 OWN = {"mixed": "integers, options", "noise": "noise", "constraints": "outcome constraints", "failures": "failures"}
 REMARKS = ("ahead: by more than two standard errors or with p < 0.05; otherwise they are level",)
 
@@ -64,12 +64,15 @@ def lines(published: Published) -> Iterator[Line]:
             yield from suite_line(published.bbob, "BBOB", [d])
         yield from reference_line(published.bbob)
     for found, name in (
+        (published.bbob_long, "BBOB, longer"),
+        (published.bbob_slow, "BBOB, few functions"),
         (published.noisy_recommended, "BBOB with noise"),
         (published.mixint, "BBOB with integers"),
         (published.constrained, "BBOB with constraints"),
     ):
         if found is not None:
-            yield from suite_line(found, name, list(found.runs))
+            for dimensions in comparable(found):
+                yield from suite_line(found, name, dimensions)
     for study, name in ((published.cutest_bounds, "CUTEst"), (published.cutest_constrained, "CUTEst, constraints")):
         if study is not None:
             yield from (line for tau in TOLERANCES for line in study_line(study, name, tau))
@@ -90,35 +93,42 @@ def lines(published: Published) -> Iterator[Line]:
         yield from time_line(published.bbob)
 
 
+def comparable(found: SuiteRuns) -> list[list[int]]:
+    """The dimensions with a peer, in groups with the same peers and after the same number of evaluations."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for d, by in found.runs.items():
+        peers = [m for m in found.peers if m in by]
+        if peers:
+            groups.setdefault((found.evaluations(d)[-1], *peers), []).append(d)
+    return list(groups.values())
+
+
 def suite_line(found: SuiteRuns, name: str, dimensions: Sequence[int]) -> Iterator[Line]:
-    """A suite of COCO in some dimensions: those that have a peer, and the peers that are in all of these."""
-    shown = [d for d in dimensions if len(found.runs[d]) > 1]
-    others = [m for m in found.methods if m not in (DALE, *NOT_PEERS)]
-    peers = [m for m in others if shown and all(m in found.runs[d] for d in shown)]
+    """A suite of COCO in some dimensions, with the peers that are in all of these."""
+    peers = [m for m in found.peers if all(m in found.runs[d] for d in dimensions)]
     if not peers:
         return
-    at = found.checkpoints[-1]
-    scores = {m: np.concatenate([_scores(found, d, m, at) for d in shown]) for m in (DALE, *peers)}
+    scores = {m: np.concatenate([_scores(found, d, m) for d in dimensions]) for m in (DALE, *peers)}
     best = max(peers, key=lambda m: float(np.nan_to_num(np.mean(scores[m]), nan=-1)))
     difference = paired_difference(scores[best], scores[DALE])
     yield Line(
-        f"{name}, d = {', '.join(map(str, shown))}",
+        f"{name}, d = {', '.join(map(str, dimensions))}",
         ", ".join(map(label, peers)),
-        f"targets reached after {at} evaluations",
+        f"targets reached after {found.evaluations(dimensions[0])[-1]} evaluations",
         number(float(np.mean(scores[DALE]))),
         f"{number(float(np.mean(scores[best])))} ({label(best)})",
         _ahead(difference.mean, difference.error, label(best)),
     )
 
 
-def _scores(found: SuiteRuns, d: int, method: str, at: int) -> Vector:
-    runs = found.runs[d]
+def _scores(found: SuiteRuns, d: int, method: str) -> Vector:
+    runs, at = found.runs[d], found.checkpoints(d)[-1]
     return np.array([runs[method].fraction(problem, at) for problem in runs[DALE].hits])
 
 
 def reference_line(found: SuiteRuns) -> Iterator[Line]:
     """The best of all algorithms of the BBOB workshops, for each function and target; paired by function."""
-    at = found.checkpoints[-1]
+    (at,) = {found.checkpoints(d)[-1] for d in found.runs}
     ours: list[float] = []
     theirs: list[float] = []
     for d, by in found.runs.items():

@@ -170,7 +170,7 @@ def _about_the_readings(curves: Curves) -> list[str]:
         "denominator of eq. 8 computed; with each of these changed alone; and with all three changed, which is",
         f"`dale.methods.paper()`. Median log10 regret at the end of the budget (worst), {READING_RUNS} runs. On",
         "gp_l03_quadratic a run finds the region of the minimum or not, so its median jumps. The reading was chosen",
-        "after seeing verdicts; [benchmarks.md](../../../docs/benchmarks.md#the-functions-of-the-paper) has those of",
+        "after seeing verdicts; [paper.md](../../../docs/paper.md#how-close-some-verdicts-are) has those of",
         "others.",
         "",
         as_markdown((header, rows)),

@@ -135,12 +135,12 @@ def pairs_table(scores: Scores) -> Table:
             medians = [[np.median(scores.values(p, m, c)) for m in (DALE, other)] for p in shared]
             ours, theirs = rounded(np.array(medians)).T
             cells.append(f"{np.sum(ours < theirs)} / {np.sum(ours == theirs)} / {np.sum(ours > theirs)}")
-        signs = [_significant(scores.values(p, DALE, 1), scores.values(p, other, 1)) for p in shared]
+        signs = [significant(scores.values(p, DALE, 1), scores.values(p, other, 1)) for p in shared]
         lines.append([label(other), str(len(shared)), *cells, f"{signs.count(-1)} / {signs.count(1)}"])
     return header, lines
 
 
-def _significant(ours: Vector, theirs: Vector) -> int:
+def significant(ours: Vector, theirs: Vector) -> int:
     """-1 if ours are significantly lower, 1 if they are higher, 0 otherwise."""
     from scipy.stats import mannwhitneyu
 

@@ -91,6 +91,12 @@ class Scores:
         sets = [set(by[m]) for by in self.runs.values() for m in methods]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
 
+    def ranks_on(self, problem: str) -> dict[str, float]:
+        """Mean rank of each method with runs on a problem at the end, over the seeds that all of them have."""
+        one = Scores({problem: self.runs[problem]})
+        ranks = one.ranks(one.methods)
+        return {} if ranks is None else dict(zip(ranks.methods, ranks.mean[1].tolist(), strict=True))
+
     def ranks(self, methods: Sequence[str]) -> Ranks | None:
         """The ranks of methods that have runs on all problems; None without common seeds."""
         from scipy.stats import rankdata
