@@ -36,9 +36,36 @@ class TestSpecifiedNoise:
         assert noise.known.tolist() == each.tolist()
 
     def test_for_some_values(self, smooth):
-        """The others get the median of those."""
+        """It says nothing about the others, which are exact until replicates prove noise."""
         noise = observations(*smooth, each=[0.1, 0.2, 0.3] + [None] * 27).noise
-        assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.2] * 27
+        assert noise.known.tolist() == [0.1, 0.2, 0.3] + [0.0] * 27
+        assert (noise.level, noise.modelled, noise.is_detected) == (0.2, True, False)
+
+    @pytest.mark.parametrize("told", [0.0, 0.5])
+    def test_for_one_value_while_replicates_of_others_differ(self, smooth, told):
+        X, y = smooth
+        each = [told] + [None] * 30
+        noise = observations(np.vstack([X, X[1:2]]), np.append(y, y[1] + 0.3), each=each).noise
+        assert (noise.modelled, noise.is_detected, noise.known[0]) == (True, True, told)
+        assert np.all(noise.known[1:] > 0)
+        assert len(set(noise.known[1:])) == 1
+
+    def test_a_replicate_of_a_value_with_noise_proves_nothing_about_others(self, smooth):
+        X, y = smooth
+        noise = observations(np.vstack([X, X[:1]]), np.append(y, y[0] + 0.3), each=[0.5] + [None] * 30).noise
+        assert noise.known.tolist() == [0.5] + [0.0] * 30
+
+    def test_of_one_value_leaves_few_others_with_the_level_of_their_replicates(self):
+        noise = observations([[0.9], [0.5], [0.5]], [2.0, 1.0, 3.0], each=[0.0, None, None]).noise
+        assert noise.known.tolist() == pytest.approx([0.0, math.sqrt(2), math.sqrt(2)])
+
+    def test_of_one_value_leaves_others_with_the_noise_of_a_model(self, smooth):
+        """One pair of replicates says little about the level: here it agrees by chance."""
+        X, y = smooth
+        y = y + 0.1 * np.random.default_rng(0).standard_normal(30)
+        X, y = np.vstack([X, X[1:2]]), np.append(y, y[1] + 0.001)
+        noise = observations(X, y, each=[0.0] + [None] * 30).noise
+        assert noise.known[1] == pytest.approx(0.1, rel=0.4)
 
     def test_noise_of_a_value_overrides_the_default(self, smooth):
         noise = observations(*smooth, noise=0.5, each=[0.1] + [None] * 29).noise

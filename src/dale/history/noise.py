@@ -8,6 +8,9 @@ identical values, with different results. With m_g values y_gi of the g-th such 
 
 The default method asks for a replicate when its local models keep failing (``methods/default/replicate.py``).
 
+A standard deviation that the user gives with a value is that of this value only. The noise of all others is still
+detected, by replicates among them.
+
 The noise of successes is discrete: values of replicates differ, each of them occurs at other points too, and all values
 differ by more than the noise or not at all. There equal values do not mean that they are exact, and rare ones are not
 outliers, since the mean counts.
@@ -34,10 +37,11 @@ class NoiseEstimate:
 
     Attributes:
         level: Typical standard deviation where there is any, in units of the objective; 0 for none.
-        known: Standard deviations of all values, (n,), where the user gave them; else None.
+        known: Standard deviations of all values, (n,), where the user gave some of them; else None.
         modelled: Whether there is noise, beyond rounding errors.
         is_large: Whether it matters to a model of all values.
         is_discrete: Whether the values have few levels, and replicates different ones that occur at other points too.
+        is_detected: Whether replicates prove noise in values for which the user gave none.
     """
 
     level: float = 0.0
@@ -45,6 +49,7 @@ class NoiseEstimate:
     modelled: bool = False
     is_large: bool = False
     is_discrete: bool = False
+    is_detected: bool = False
 
     @classmethod
     def of(cls, X: Matrix, y: Vector, noise_std: Vector, params: Sequence[Params]) -> NoiseEstimate:
@@ -57,17 +62,24 @@ class NoiseEstimate:
             params: The points as the objective received them.
         """
         given = np.isfinite(noise_std)
-        known = None
+        untold = np.flatnonzero(~given)
+        replicates = find_replicates(X[untold], [params[row] for row in untold.tolist()])
+        detected = detect(y[untold], replicates)
         if given.any():
-            level = float(np.median(noise_std[noise_std > 0])) if np.any(noise_std > 0) else 0.0  # NaN > 0 is False
-            known = np.where(given, noise_std, level)
-        else:
-            replicates = find_replicates(X, params)
-            level = detect(y, replicates)
+            return cls.of_known(np.where(given, noise_std, detected), y, is_detected=detected > 0)
+        if detected == 0:
+            return cls()
+        is_modelled, is_large = _matters(detected, y)
+        is_discrete = _is_discrete(y, replicates, detected)
+        return cls(detected, None, is_modelled, is_large, is_discrete, is_detected=True)
+
+    @classmethod
+    def of_known(cls, known: Vector, y: Vector, *, is_detected: bool) -> NoiseEstimate:
+        """The noise in values y (n,) with known standard deviations (n,)."""
+        level = float(np.median(known[known > 0])) if np.any(known > 0) else 0.0
         if level == 0:
             return cls()
-        std, is_discrete = _std(y), known is None and _is_discrete(y, replicates, level)
-        return cls(level, known, bool(level > ROUNDING * std), bool(level > MIN_LARGE * std), is_discrete)
+        return cls(level, known, *_matters(level, y), is_detected=is_detected)
 
 
 def detect(y: Vector, replicates: Sequence[Sequence[int]]) -> float:
@@ -80,6 +92,12 @@ def detect(y: Vector, replicates: Sequence[Sequence[int]]) -> float:
         return 0.0
     squares = sum(float(np.sum((z - np.mean(z)) ** 2)) for z in groups)
     return scale.inverse_scale(float(np.sqrt(squares / sum(len(z) - 1 for z in groups))))
+
+
+def _matters(level: float, y: Vector) -> tuple[bool, bool]:
+    """Whether noise of this level in values y (n,) is modelled, and whether it is large."""
+    std = _std(y)
+    return bool(level > ROUNDING * std), bool(level > MIN_LARGE * std)
 
 
 def _is_discrete(y: Vector, replicates: Sequence[Sequence[int]], level: float) -> bool:

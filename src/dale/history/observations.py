@@ -18,7 +18,7 @@ from dale.history.trial import Trial
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
-from dale.models.noisy_gp import MAX_NOISE_STD, NoisyGP
+from dale.models.noisy_gp import MAX_NOISE_STD, MIN_POINTS_FOR_OUTLIERS, NoisyGP
 from dale.models.preprocessing import last_growth
 from dale.models.relevance import length_scale_ratios
 from dale.models.transforms import Standardize
@@ -111,10 +111,26 @@ class Observations:
         """The noise in the values; that of the outliers too, where all others seem to have none."""
         some = self.rows(self.has_value)
         own = NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
+        if own.known is not None and own.is_detected:
+            own = self._with_fitted(own, some)
         if self.inliers is self:
             return own
         inner = self.inliers.noise
         return inner if inner.level > 0 else own
+
+    @staticmethod
+    def _with_fitted(own: NoiseEstimate, some: Observations) -> NoiseEstimate:
+        """Where the user gave the noise of some values: that of all others by a model of those others alone.
+
+        Replicates prove it, but their number is small, so they say little about its level.
+        """
+        untold = ~np.isfinite(some.noise_std)
+        others = some.rows(untold).inliers
+        z = others.standardize(others.y[others.has_value])
+        if len(z) < MIN_POINTS_FOR_OUTLIERS or not others.noise.is_large:
+            return own
+        std = others.standardize.inverse_scale(float(np.median(others.noisy_gp.noise_at(z))))
+        return NoiseEstimate.of_known(np.where(untold, std, some.noise_std), some.y, is_detected=True)
 
     @cached_property
     def standardize(self) -> Standardize:
@@ -209,6 +225,10 @@ class Observations:
             self.noisy_gp.noise_at(scale(self.y[self.has_value])),
             is_discrete=self.noise.is_discrete,
         )
+
+    def is_noise_given(self, point: Vector) -> bool:
+        """Whether the user gave the noise of a value at a point (d,), also where it is 0."""
+        return bool(np.isfinite(self.noise_std[np.all(point == self.X, axis=1)]).any())
 
     def n_noise_tests(self, trial: Trial) -> int:
         """How many replicates with the value of a trial suggest that it is exact: two if other points have it too.

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from dale._arrays import Matrix
 from dale._computing import computing
 from dale.history.history import History
@@ -134,9 +132,8 @@ class Snapshot:
         history, observations = self.history, self.history.observations
         if len(history.pending) or history.retries:
             return None
-        is_known = bool(np.isfinite(observations.noise_std).any())  # also where it is 0
         best = self.incumbent.trial
-        if best is None or is_known or observations.noise.level > 0:
+        if best is None or observations.is_noise_given(best.unit_x) or observations.noise.is_detected:
             return None
         n_replicates = len(observations.X) - len({x.tobytes() for x in observations.X})
         return best if n_replicates < observations.n_noise_tests(best) else None

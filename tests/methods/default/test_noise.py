@@ -218,6 +218,25 @@ class TestRuns:
         optimizer.tell(trials[0], 1.0)
         assert optimizer.ask().params == trials[0].params
 
+    @pytest.mark.parametrize("told", [0.0, 0.5])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_one_told_noise_does_not_hide_that_of_all_others(self, told, seed):
+        """Noise of 0.05 in 40 values is detected and estimated, whatever was told of one value elsewhere."""
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=seed)
+        optimizer.add([0.9, 0.9], bowl([0.9, 0.9]), noise=told)
+        result = evaluated(optimizer, noisy(bowl, 0.05, seed), 40).result()
+        assert any(t.reason.source is Source.REPLICATE for t in result.history)
+        assert result.noise == pytest.approx(0.05, rel=0.5)
+        assert result.fun > -0.05
+
+    def test_one_told_noise_does_not_blur_exact_values(self):
+        optimizer = dale.Optimizer([(0, 1)] * 2, seed=0)
+        for i in range(25):
+            trial = optimizer.ask()
+            optimizer.tell(trial, bowl(trial.x), noise=0.5 if i == 10 else None)
+        assert optimizer.best_value == pytest.approx(0.0, abs=1e-6)
+        assert optimizer.result().noise < 1e-3
+
     def test_a_batch_spreads(self):
         optimizer = evaluated(dale.Optimizer([(0, 1)] * 2, seed=0, noise=0.1), noisy(bowl, 0.1, 0), 12)
         X = np.array([t.unit_x for t in optimizer.ask(8)])

@@ -51,7 +51,16 @@ class TestReplicate:
     @pytest.mark.parametrize("noise", [0.0, 0.3])
     def test_not_if_noise_was_specified(self, smooth, noise):
         assert replicate(with_data(*smooth, noise=noise), 100) is None
-        assert replicate(with_data(*smooth, each=[noise] + [None] * 29), 100) is None
+        assert replicate(with_data(*smooth, each=[noise] * 30), 100) is None
+
+    @pytest.mark.parametrize("noise", [0.0, 0.3])
+    def test_noise_of_other_values_does_not_switch_it_off(self, smooth, noise):
+        X, y = smooth
+        each = [None] * 30
+        each[int(np.argmax(y))] = noise
+        assert replicate(with_data(X, y, each=each), 100) is not None
+        each[int(np.argmin(y))] = noise
+        assert replicate(with_data(X, y, each=each), 100) is None
 
     def test_the_objective_receives_identical_values(self, monkeypatch):
         """Also where a point of the user's cannot be had from the cube: -1e-20 and 0 are the same point there."""
@@ -189,6 +198,13 @@ class TestLastReplicate:
         optimizer = self.run(values, noise=noise)
         with suppress(dale.SpaceExhausted):
             assert optimizer.ask().reason.source is not Source.REPLICATE
+
+    @pytest.mark.parametrize(("given", "expected"), [(0, True), (1, False)])
+    def test_only_the_noise_of_the_best_one_switches_it_off(self, given, expected):
+        optimizer = dale.Optimizer(self.SPACE, seed=0)
+        for n, value in enumerate([3.0, 1.0, 2.0, 4.0]):
+            optimizer.add({"n": n}, value, noise=0.0 if n == given else None)
+        assert (optimizer.snapshot.last_replicate is not None) == expected
 
     def test_a_space_that_constraints_make_smaller(self):
         optimizer = dale.Optimizer(self.SPACE, seed=0, constraints=lambda p: p["n"] <= 2)

@@ -100,14 +100,15 @@ class DefaultMethod:
         if first is not None:
             return first
         history = snapshot.history
-        is_noisy = history.observations.noise.modelled
+        noise = history.observations.noise
+        is_noisy = noise.modelled
         observations = history.observations.inliers
         if not is_noisy:
             observations = without_replicate(observations, history)
         settings = self.trust_region or TrustRegionSettings(failure_tolerance=1)
         regions = snapshot.cache.of(RegionReplay).now(history.trials, settings).within(snapshot.domain)
         local_search = LocalSearch(snapshot, observations, self.trust_region, self.taylor, rng("local"))
-        if not is_noisy:
+        if not (is_noisy and noise.is_detected):
             n_failed = local_search.region_of(local_search.best, regions).n_failed
             replicate = propose_replicate(snapshot, local_search.X[local_search.best], n_failed)
             if replicate is not None:
@@ -119,7 +120,7 @@ class DefaultMethod:
             return option
         local = local_search.candidates(regions, early=early)
         global_search: GlobalSearch
-        if history.observations.noise.is_large:
+        if noise.is_large:
             global_search = noisy = NoisySearch.of(self.global_model, snapshot, rng("global"))
             choice = LengthScaleChoice(noisy.model.fitted.length_scale, noisy.model.posterior)
             posterior = noisy.with_pending(noisy.posterior())

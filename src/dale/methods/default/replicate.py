@@ -28,7 +28,7 @@ FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent, befor
 def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> Proposal | None:
     """The incumbent (d,) again if many steps of its region in a row failed, and noise is not known or tested there."""
     history = snapshot.history
-    if n_failed < FAILURES_BEFORE_REPLICATE or np.isfinite(history.observations.noise_std).any():
+    if n_failed < FAILURES_BEFORE_REPLICATE or history.observations.is_noise_given(incumbent):
         return None
     replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
     earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
