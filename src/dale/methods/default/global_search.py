@@ -122,7 +122,7 @@ class GlobalSearch:
         has_value = self.observations.has_value
         X, z = self.observations.X[has_value], self.scale(self.observations.y[has_value])
         keep = thin(X, z, THINNING_DISTANCE * math.sqrt(self.dimension), self.settings.max_observations)
-        constraints = self.observations.constraints[has_value]
+        constraints = self.observations.mean_constraints[has_value]
         outcomes = fit_constraints(X[keep], constraints[keep], self._pending, self.settings.kernel)
         return Feasibility(outcomes, failures)
 

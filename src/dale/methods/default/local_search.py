@@ -130,7 +130,7 @@ class LocalSearch:
     @cached_property
     def constraint_scales(self) -> Vector:
         """Units of the outcome constraints, (k,)."""
-        return constraint_scales(self.observations.constraints[self.observations.has_value])
+        return constraint_scales(self.observations.mean_constraints[self.observations.has_value])
 
     @cached_property
     def merit(self) -> Vector:
@@ -143,7 +143,7 @@ class LocalSearch:
             return np.where(feasible, self.z, np.inf)
         if len(self.constraint_scales) == 0:  # all observations violate the input constraints, or lie elsewhere
             return np.full(self.n, np.inf)
-        violation = violations(self.observations.constraints[has_value], self.constraint_scales)
+        violation = violations(self.observations.mean_constraints[has_value], self.constraint_scales)
         return np.where(self.observations.allowed[has_value], violation, np.inf)
 
     @property
@@ -308,7 +308,7 @@ class LocalSearch:
         problem = LocalProblem(
             X=self.X,
             y=self.z if self.center is None else self.observations.noisy_data.z,
-            constraints=self.observations.constraints[has_value] / self.constraint_scales,
+            constraints=self.observations.mean_constraints[has_value] / self.constraint_scales,
             center=row,
             region=region,
             pending=self.snapshot.history.pending,
