@@ -174,11 +174,11 @@ class Optimizer(ChangingRun):
     @overload
     def ask(self, n: int, *, at: Any = None, fixed: Any = None) -> list[Trial]: ...
     def ask(self, n: int | None = None, *, at: Any = None, fixed: Any = None) -> Trial | list[Trial]:
-        """The next trial, or a list of ``n`` different ones.
+        """The next trial, or a list of ``n`` different ones; in a finite space with noise, some may be replicates.
 
-        Pending trials are taken into account, so any number of workers may ask, from any thread. A finite space may
-        hold fewer than ``n`` points that were not proposed before: then the list is shorter, and where none is left,
-        ``SpaceExhausted`` is raised.
+        Pending trials are taken into account, so any number of workers may ask, from any thread. A finite space without
+        noise may hold fewer than ``n`` points that were not proposed before: then the list is shorter, and where none
+        is left, ``SpaceExhausted`` is raised.
 
         Args:
             n: How many trials; None for one, not in a list.
@@ -345,7 +345,7 @@ class Optimizer(ChangingRun):
 
     def _ask_proposal(self, snapshot: Snapshot) -> Trial:
         """A trial at the proposal of the method."""
-        history, taken = snapshot.history, snapshot.taken
+        history, taken = snapshot.history, snapshot.taken(may_replicate=self.method.capabilities.replicates)
         snapshot.domain.check_not_exhausted(taken)
         point, reason = self._propose(snapshot)
         if reason.source is Source.REPLICATE and (known := history.best_at(point)):

@@ -345,6 +345,17 @@ def test_an_attribute_fits_into_a_column_of_any_database():
     assert published["reason"]["step"]["radius"] == 0.1
 
 
+def test_running_trials_of_a_finite_space_with_noise_may_be_at_the_same_point():
+    study, rng, running = optuna.create_study(sampler=DaleSampler(seed=0, noise=0.3)), np.random.default_rng(0), []
+    for _ in range(24):
+        trial = study.ask()
+        running.append((trial, {"a": 0.0, "b": 0.2, "c": 2.0}[trial.suggest_categorical("c", ["a", "b", "c"])]))
+        if len(running) == 4:
+            trial, mean = running.pop(0)
+            study.tell(trial, mean + 0.3 * rng.standard_normal())
+    assert sum(t.params["c"] == "c" for t in study.trials) <= 4  # alike, all three would have eight
+
+
 def test_settings():
     sampler = DaleSampler(seed=0, method=dale.methods.ei(), noise=0.1)
     assert run(6, sampler).best_value < 100

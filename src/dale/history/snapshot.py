@@ -106,10 +106,21 @@ class Snapshot:
         """Whether observations may be infeasible: by constraints, or because parameters are held at other values."""
         return self.is_constrained or self.domain.held is not None
 
-    @property
-    def taken(self) -> Matrix:
-        """Points (n, d) that are not proposed again: all that were, or if values are noisy the pending ones."""
-        return self.history.pending if self.is_noisy else self.history.seen
+    def taken(self, *, may_replicate: bool) -> Matrix:
+        """Points (n, d) that are not proposed again: all that were; if values are noisy, the pending ones.
+
+        In a finite space with noise it is none of them where all are pending, or where the method knows what another
+        evaluation of a pending point is worth (``may_replicate``).
+        """
+        history = self.history
+        if self.domain.continuous.any():
+            return history.pending if self.is_noisy else history.seen
+        will_be_noisy = history.default_noise > 0 and len(history.observations.X) == 0
+        if self.is_noisy and may_replicate:
+            return history.pending[:0]
+        if (self.is_noisy or will_be_noisy) and self.domain.exhausted(history.pending):
+            return history.pending[:0]
+        return history.pending if self.is_noisy else history.seen
 
     @property
     def is_exhausted(self) -> bool:

@@ -38,6 +38,7 @@ class Capabilities:
         input_constraints: It proposes only points that ``snapshot.domain`` allows.
         outcome_constraints: It takes constraints that come with the values into account.
         held_parameters: It searches where ``snapshot.domain`` holds parameters.
+        replicates: Where values are noisy, it may propose pending points of a finite space, if that is worth it.
 
     Examples:
         >>> import dale
@@ -50,6 +51,7 @@ class Capabilities:
     input_constraints: bool = False
     outcome_constraints: bool = False
     held_parameters: bool = False
+    replicates: bool = False
 
 
 class Method(Protocol):

@@ -209,14 +209,48 @@ class TestRuns:
         result = dale.minimize(lambda p: p["n"] ** 2, {"n": dale.Int(0, 5)}, budget=30, seed=0, noise=1e-9)
         assert (result.status, result.nfev) == (4, 6)
 
-    def test_no_point_of_a_finite_space_is_pending_twice(self):
-        optimizer = evaluated(dale.Optimizer({"n": dale.Int(0, 3)}, seed=0, noise=0.5), lambda p: float(p["n"]), 6)
-        trials = optimizer.ask(8)
-        assert sorted(t.params["n"] for t in trials) == [0, 1, 2, 3]
+    @pytest.mark.parametrize("n_points", [2, 4])
+    def test_a_batch_in_a_finite_space_repeats_points(self, n_points):
+        """However many are asked for, also before the first value; but a failed point is not repeated."""
+        space = {"n": dale.Int(0, n_points - 1)}
+        first = dale.Optimizer(space, seed=0, noise=0.5).ask(8)
+        assert {t.params["n"] for t in first[:n_points]} == set(range(n_points))
+        assert len(first) == 8
+        optimizer = evaluated(dale.Optimizer(space, seed=0, noise=0.5), lambda p: float(p["n"]), 6)
+        assert len(optimizer.ask(8)) == 8
+        failing = dale.Optimizer(space, seed=0, noise=0.5)
+        for trial in failing.ask(n_points):
+            failing.fail(trial)
         with pytest.raises(SpaceExhausted):
-            optimizer.ask()
-        optimizer.tell(trials[0], 1.0)
-        assert optimizer.ask().params == trials[0].params
+            failing.ask()
+
+    def test_a_batch_of_a_method_that_does_not_model_noise_spreads_first(self):
+        optimizer = dale.Optimizer({"n": dale.Int(0, 3)}, seed=0, noise=0.5, method=dale.methods.ei())
+        trials = evaluated(optimizer, lambda p: float(p["n"]), 6).ask(8)
+        assert (len(trials), {t.params["n"] for t in trials[:4]}) == (8, {0, 1, 2, 3})
+
+    def test_a_batch_without_noise_exhausts_a_finite_space(self):
+        assert len(dale.Optimizer({"n": dale.Int(0, 3)}, seed=0, noise=0).ask(8)) == 4
+        assert len(dale.Optimizer({"n": dale.Int(0, 3)}, seed=0).ask(8)) == 4
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_evaluations_in_parallel_are_at_the_options_that_matter(self, seed):
+        """Two options are close, and the third is worse by six stds: two or three looks at it are enough."""
+        rng, means, pending = np.random.default_rng(seed), {"a": 0.0, "b": 0.2, "c": 2.0}, []
+        optimizer = dale.Optimizer({"c": dale.Choice(list("abc"))}, seed=seed, noise=0.3)
+        for _ in range(24):
+            pending.append(optimizer.ask())
+            if len(pending) == 4:
+                trial = pending.pop(0)
+                optimizer.tell(trial, means[trial.params["c"]] + 0.3 * rng.standard_normal())
+        assert sum(t.params["c"] == "c" for t in optimizer.history) <= 4  # alike, all three would have eight
+
+    def test_a_batch_with_noise_and_constraints_in_a_finite_space(self):
+        optimizer = dale.Optimizer({"n": dale.Int(0, 3)}, seed=0, noise=0.5)
+        for _ in range(3):
+            for trial in optimizer.ask(8):
+                optimizer.tell(trial, float(trial.params["n"]), constraints=[0.5 - trial.params["n"]])
+        assert optimizer.best.params == {"n": 1}
 
     @pytest.mark.parametrize("told", [0.0, 0.5])
     @pytest.mark.parametrize("seed", range(3))

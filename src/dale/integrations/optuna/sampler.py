@@ -4,7 +4,7 @@ The sampler has no state of its own: it reads the trials of the study, as many p
 them, and proposes one point. Two processes that ask at the same time do not know each other's proposals. Each therefore
 publishes its own first and reads the trials again. If there is a new proposal for a trial with a lower number, or the
 same point for any other trial, it makes another proposal, with that trial pending. Of two processes at least one sees
-the proposal of the other, so no point is evaluated twice.
+the proposal of the other, so no point is evaluated twice, unless values are noisy and the space is finite.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from zlib import crc32
 import numpy as np
 
 from dale import methods
+from dale._arrays import Matrix
 from dale._computing import computing
 from dale.errors import SpaceExhausted
 from dale.history.direction import Direction
@@ -150,14 +151,17 @@ class DaleSampler(BaseSampler):
             known = set(history.numbers)
             snapshot = history.update(_others(study, trial))
             earlier = any(number < trial.number for number in history.numbers if number not in known)
-            replicates = snapshot.is_noisy or reason.source is Source.REPLICATE
-            if not earlier and _is_free(admitted, snapshot, replicates=replicates):
+            taken = self._taken(snapshot)
+            if len(taken) and (reason.source is Source.REPLICATE or snapshot.is_exhausted):
+                taken = snapshot.history.pending
+            if not earlier and not np.any(np.all(taken == admitted.unit_x, axis=1)):
                 break
         return params
 
     def _proposed(self, snapshot: Snapshot) -> tuple[Admitted, Reason] | None:
         """The next point of the method and its reason; None if every point of a finite space has been proposed."""
-        domain, taken, rng = snapshot.domain, snapshot.taken, RandomStreams(self._seed, snapshot.history.n_asked)
+        domain, taken = snapshot.domain, self._taken(snapshot)
+        rng = RandomStreams(self._seed, snapshot.history.n_asked)
         try:
             domain.check_not_exhausted(taken)
             point, reason = check_proposal(self._method.propose(snapshot, rng), domain.dimension, self._method)
@@ -169,6 +173,10 @@ class DaleSampler(BaseSampler):
             return None
         return admitted, reason.replaced() if admitted.replaced else reason
 
+    def _taken(self, snapshot: Snapshot) -> Matrix:
+        """Points (n, d) that are not proposed again."""
+        return snapshot.taken(may_replicate=self._method.capabilities.replicates)
+
     def _any_point(self, domain: Domain, number: int) -> tuple[Admitted, Reason]:
         """A random point, which differs from trial to trial."""
         params = domain.space.decode(generator(self._seed, number, ANY_POINT).random(domain.dimension))
@@ -178,13 +186,6 @@ class DaleSampler(BaseSampler):
 def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     """All trials but this one."""
     return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
-
-
-def _is_free(admitted: Admitted, snapshot: Snapshot, *, replicates: bool) -> bool:
-    """Whether no other trial is at this point; with ``replicates``, no running one."""
-    if replicates or snapshot.is_exhausted:
-        return not bool(np.any(np.all(snapshot.history.pending == admitted.unit_x, axis=1)))
-    return not bool(np.any(np.all(snapshot.taken == admitted.unit_x, axis=1)))
 
 
 def _check_objectives(study: Study) -> None:

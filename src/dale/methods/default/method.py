@@ -70,7 +70,7 @@ class DefaultMethod:
     name: ClassVar[str] = "default"
     revision: ClassVar[int] = 9
     capabilities: ClassVar[Capabilities] = Capabilities(
-        input_constraints=True, outcome_constraints=True, held_parameters=True
+        input_constraints=True, outcome_constraints=True, held_parameters=True, replicates=True
     )
 
     def changed_settings(self) -> Mapping[str, Any]:

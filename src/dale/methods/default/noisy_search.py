@@ -102,8 +102,12 @@ class NoisySearch(GlobalSearch):
         return with_std_reduction(posterior.derivatives(A), self.model.noise_std)
 
     def allowed(self, A: Matrix) -> np.ndarray:
-        """Which points (m, d) may be proposed: allowed, neither failed nor pending, (m,)."""
-        new = are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
-        new &= are_separated(A, self.observations.X[self.observations.failed], MIN_DISTANCE)
+        """Which points (m, d) may be proposed: allowed, not failed, and not pending if the space is not finite, (m,).
+
+        In a finite space, the knowledge gradient knows what pending points are expected to tell.
+        """
+        new = are_separated(A, self.observations.X[self.observations.failed], MIN_DISTANCE)
+        if self.domain.continuous.any():
+            new &= are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         new[new] = self.domain.allowed(A[new])
         return new
