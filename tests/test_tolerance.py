@@ -56,6 +56,54 @@ class TestTolerance:
         result = dale.minimize(lambda x: rng.normal(), BOX, budget=40, seed=seed, tolerance=0.05)
         assert result.status == 0
 
+    @pytest.mark.parametrize("noise", ["auto", 1.0])
+    def test_pure_noise_does_not_converge_by_a_few_looks(self, noise):
+        """The noise of a single value hides a gain, but is no reason to expect none."""
+        for seed in range(4):
+            rng = np.random.default_rng(1000 + seed)
+            result = dale.minimize(
+                lambda x, rng=rng: rng.normal(), BOX, budget=30, seed=seed, tolerance=0.1, noise=noise
+            )
+            assert result.status == 0
+
+    @pytest.mark.parametrize("level", [1e-7, 1e-4])
+    @pytest.mark.parametrize("seed", range(2))
+    def test_noise_far_below_the_tolerance_does_not_matter(self, level, seed):
+        rng = np.random.default_rng(seed)
+
+        def fun(x):
+            return float(np.sum((x - 0.3) ** 2)) + level * rng.standard_normal()
+
+        result = dale.minimize(fun, [(0, 1)] * 2, budget=60, seed=seed, tolerance=1e-2)
+        assert result.status == 6
+        assert 0 < result.noise < 1e-3
+        assert result.nfev < 45
+
+    @pytest.mark.parametrize("maximize", [False, True])
+    def test_noise_above_the_tolerance_stops_once_the_best_value_is_known(self, maximize):
+        rng, sign = np.random.default_rng(0), -1 if maximize else 1
+        run = dale.maximize if maximize else dale.minimize
+
+        def fun(x):
+            return sign * (bowl(x) + 0.1 * rng.standard_normal())
+
+        result = run(fun, BOX, budget=60, seed=0, tolerance=0.08, noise=0.1)
+        assert result.status == 6
+        assert result.fun_std < 0.08
+        assert bowl(result.x) < 0.08
+
+    def test_noise_of_a_finite_space(self):
+        """Not when every point has been evaluated, but when another evaluation is not expected to change the best."""
+        rng = np.random.default_rng(0)
+
+        def fun(p):
+            return abs(p["n"] - 2) + 0.3 * rng.standard_normal()
+
+        result = dale.minimize(fun, {"n": dale.Int(0, 4)}, budget=80, seed=0, tolerance=0.1, noise=0.3)
+        assert result.status == 6
+        assert result.nfev > 8
+        assert result.params == {"n": 2}
+
     @pytest.mark.parametrize("method", [dale.methods.lcb, dale.methods.imgpo])
     def test_a_method_without_expected_improvement_spends_the_budget(self, method):
         result = dale.minimize(bowl, BOX, budget=20, seed=0, tolerance=1e9, method=method())

@@ -13,12 +13,18 @@ from enum import IntEnum
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
+from dale.acquisition.expected_improvement import log_h_at
+from dale.history.direction import Direction
 from dale.history.evaluation import check_count, check_positive
+from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
 
 CALM_PROPOSALS = 3  # global proposals in a row, per coordinate, below the tolerance before a run has converged
+NEGLIGIBLE_NOISE = 0.1  # of the tolerance: less noise counts as none
 
 
 class Status(IntEnum):
@@ -197,7 +203,10 @@ class Tolerance:
     The rule holds when the next proposal would be a global one with an expected improvement below the tolerance, which
     means that no local model expects as much either; when the last 3 d completed global proposals, d being the number
     of coordinates, and all proposals since the first of them expected no more; and when they gained no more. It holds
-    as well when every point of a finite space has been evaluated. It never holds while values are noisy.
+    as well when every point of a finite space has been evaluated.
+
+    With noise above a tenth of the tolerance, the std of the best value has to be below the tolerance, gains are those
+    of posterior means, and proposals count with the improvement of the value without noise too.
 
     Attributes:
         value: The tolerance.
@@ -216,36 +225,81 @@ class Tolerance:
         return Status.CONVERGED if self.value is not None and self._holds(snapshot, float(self.value)) else None
 
     def _holds(self, snapshot: Snapshot, tolerance: float) -> bool:
-        if snapshot.history.retries or snapshot.incumbent.noise > 0:
+        if snapshot.history.retries:
             return False
-        if snapshot.is_exhausted:
+        if snapshot.incumbent.noise >= NEGLIGIBLE_NOISE * tolerance:
+            return self._holds_with_noise(snapshot, tolerance)
+        if snapshot.is_exhausted and not snapshot.is_noisy:
             return len(snapshot.history.pending) == 0 and snapshot.last_replicate is None
-        if not _is_calm(snapshot, tolerance):
+        calm_since = _calm_since(snapshot.history, lambda reason: _expects_less(reason, tolerance))
+        if calm_since is None or not _gain(snapshot.history, calm_since) < tolerance:
             return False
         reason = self.next_reason(snapshot)
         return reason.source is Source.GLOBAL and _expects_less(reason, tolerance)
 
+    def _holds_with_noise(self, snapshot: Snapshot, tolerance: float) -> bool:
+        _, value, _, std = snapshot.incumbent
+        if value is None or not std < tolerance:
+            return False
+        direction = snapshot.history.direction
+        best = direction.loss(value)
 
-def _is_calm(snapshot: Snapshot, tolerance: float) -> bool:
-    """Whether the last proposals expected less than the tolerance, and gained less."""
-    history = snapshot.history
+        def expects_less(reason: Reason) -> bool:
+            return _expects_less(reason, tolerance) and _could_gain(reason, best, direction) < tolerance
+
+        calm_since = _calm_since(snapshot.history, expects_less)
+        if calm_since is None or not _gain_of_means(snapshot.history, calm_since) < tolerance:
+            return False
+        reason = self.next_reason(snapshot)
+        return reason.source is Source.GLOBAL and expects_less(reason)
+
+
+def _calm_since(history: History, expects_less: Callable[[Reason], bool]) -> int | None:
+    """Id of the first of the last 3 d completed global proposals, if they and all others since expected little."""
     left = CALM_PROPOSALS * history.dimension
     for trial in reversed(history.trials):
         if trial.retry or trial.reason.source in (Source.ADDED, Source.USER):
             continue
-        if not _expects_less(trial.reason, tolerance):
-            return False
+        if not expects_less(trial.reason):
+            return None
         left -= trial.reason.source is Source.GLOBAL and trial.state is TrialState.COMPLETE
         if left == 0:
-            feasible = [(t.id, t.loss) for t in history.complete if t.feasible]
-            before = min((loss for number, loss in feasible if number < trial.id), default=math.inf)
-            return before - min((loss for _, loss in feasible), default=-math.inf) < tolerance
-    return False
+            return trial.id
+    return None
+
+
+def _gain(history: History, first: int) -> float:
+    """By how much the trials from an id on have lowered the best value."""
+    feasible = [(t.id, t.loss) for t in history.complete if t.feasible]
+    before = min((loss for number, loss in feasible if number < first), default=math.inf)
+    return before - min((loss for _, loss in feasible), default=-math.inf)
+
+
+def _gain_of_means(history: History, first: int) -> float:
+    """The same for the lowest posterior mean, of all values: a single value may be low by luck."""
+    observations = history.observations.inliers
+    model, scale = observations.noisy_gp, observations.standardize
+    before = model.lowest(observations.feasible & (observations.ids < first))
+    lowest = model.lowest(observations.feasible)
+    if before is None or lowest is None:
+        return math.inf
+    return scale.inverse(model.at(before)[0]) - scale.inverse(model.at(lowest)[0])
 
 
 def _expects_less(reason: Reason, tolerance: float) -> bool:
     """Whether a proposal's expected improvement is known to be below the tolerance."""
     return reason.expected_improvement is not None and reason.expected_improvement < tolerance
+
+
+def _could_gain(reason: Reason, best: float, direction: Direction) -> float:
+    """The expected improvement on the best loss by the value without noise, once it is known; infinite if unknown.
+
+    That of a single noisy value is small where noise is strong, however much there is to gain.
+    """
+    if reason.mean is None or reason.std is None:
+        return math.inf
+    std = max(reason.std, float(np.finfo(float).tiny))
+    return std * math.exp(float(log_h_at((best - direction.loss(reason.mean)) / std)[0]))
 
 
 def check_rules(rules: Any) -> tuple[StoppingRule, ...]:
