@@ -120,6 +120,17 @@ def test_the_error_is_calibrated(d, n):
     assert np.sqrt(np.mean(np.square(errors))) < 2
 
 
+def test_the_error_of_pure_noise_is_calibrated():
+    """Nothing knows the mean of n values of a constant better than their average does."""
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        result = with_data(rng.random((30, 2)), rng.standard_normal(30), noise=1.0).result()
+        assert result.fun_std > 0.99 / np.sqrt(30)
+        errors.append(result.fun / result.fun_std)
+    assert np.sqrt(np.mean(np.square(errors))) < 1.5
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_all_values_equal_but_one(seed):
     """Levels and factors of the noise are ratios to a typical one, which vanishes here."""

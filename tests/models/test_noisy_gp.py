@@ -11,6 +11,7 @@ from dale.models.kernels.matern import Matern52
 from dale.models.kernels.squared_exponential import SquaredExponential
 from dale.models.noisy_gp import (
     LENGTH_SCALES,
+    MAX_FITTED,
     MIN_NOISE_VARIANCE,
     NOISE_RATIOS,
     PRIOR_LENGTH_SCALE,
@@ -303,3 +304,34 @@ def test_leave_one_out_densities_are_those_of_the_values(skewed):
         width = np.diff(ends if model.transform is None else model.transform(ends))[0] / 1e-6
         expected = -0.5 * ((model.v[i] - mean) / std) ** 2 - math.log(math.sqrt(2 * math.pi) * std) + math.log(width)
         assert model.leave_one_out_log_densities()[i] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+class TestTheErrorOfTheConstant:
+    """It counts in the std of a mean, because the constant is fitted too."""
+
+    @pytest.mark.parametrize("known", [False, True])
+    def test_it_is_that_of_a_flat_prior(self, known):
+        X, y, errors = drawn(1, 25, 2)
+        model = NoisyGP.of(np.arange(25), X, y, errors if known else None, 1.0)
+        s2, l, prior = model.fitted.prior.variance, model.fitted.length_scale, 1e6
+        A = s2 * (reference.k_se(X, X, l) + np.diag(model.fitted.noise)) + prior
+        for row in (0, 11, 24):
+            k = s2 * reference.k_se(X[row : row + 1], X, l)[0] + prior
+            assert model.at(row)[1] == pytest.approx(math.sqrt(s2 + prior - k @ np.linalg.solve(A, k)), rel=1e-3)
+
+    def test_the_mean_of_pure_noise_is_not_known_better_than_by_an_average(self):
+        y = np.random.default_rng(0).standard_normal(40)
+        model = NoisyGP.of(np.arange(40), np.random.default_rng(1).random((40, 2)), y, np.ones(40), 1.0)
+        assert min(model.at(row)[1] for row in range(40)) > 0.99 / math.sqrt(40)
+
+    def test_the_constant_of_many_values_is_that_of_a_sample(self):
+        n = 2 * MAX_FITTED
+        X, y, errors = drawn(0, n, 2)
+        model = NoisyGP.of(np.arange(n), X, y, errors, 1.0)
+        s2, V = model.fitted.prior.variance, reference.k_se(X, X, model.fitted.length_scale)
+        V += np.diag(model.fitted.noise)
+        k, ones = reference.k_se(X[:1], X, model.fitted.length_scale)[0], np.ones(n)
+        rows = np.linspace(0, n - 1, MAX_FITTED).astype(int)
+        constant = s2 / np.sum(np.linalg.solve(V[np.ix_(rows, rows)], ones[rows]))
+        variance = s2 * (1 - k @ np.linalg.solve(V, k)) + (1 - k @ np.linalg.solve(V, ones)) ** 2 * constant
+        assert model.at(0)[1] == pytest.approx(math.sqrt(variance), rel=1e-6)

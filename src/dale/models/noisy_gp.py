@@ -13,6 +13,11 @@ M = T + eta I,
     s2 = q / n,  or 1 / eta where the noise is known,
     -log p(y) = (n log s2 + log |M| + q / s2) / 2 + constant.
 
+The error of c counts where the error of a mean is stated (Rasmussen & Williams, eq. 2.42): with k the correlations of a
+point with the observations and V those of the observations, noise included,
+
+    std^2 = s2 (1 - k' V^-1 k + (1 - k' V^-1 1)^2 / 1' V^-1 1).
+
 Where it is unknown, outliers have more of it: R has the squares of their factors (``models/outlier_weights.py``).
 
 Few noisy values contain little information about l, so it has a log-normal prior with median
@@ -131,6 +136,11 @@ def _length_scales(l: float, ratios: tuple[float, ...] | None) -> LengthScale:
     return l if ratios is None else tuple(l * r for r in ratios)
 
 
+def _sample(n: int) -> np.ndarray:
+    """Rows that length-scale, mean, signal and noise of n values are fitted to."""
+    return np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
+
+
 def losses(K: Matrix, y: Vector, shape: Vector, eta: Vector, *, known: bool) -> tuple[Vector, Vector, Vector]:
     """-log p(y) up to a constant, c and s2 at each eta (m,), for correlations K (n, n) and R = diag(shape)."""
     root, n = 1 / np.sqrt(shape), len(y)
@@ -214,7 +224,7 @@ class NoisyGP:
         n, transform = len(v), skewness_transform(v) if variances is None else None
         if transform is not None:
             v = transform(v)
-        sample = np.linspace(0, n - 1, min(n, MAX_FITTED)).astype(int)
+        sample = _sample(n)
         known = None if variances is None else variances[sample]
         fitted = fit_noise(X[sample], v[sample], known, kernel, ratios=ratios)
         all_noise = np.full(n, fitted.eta) if variances is None else variances / fitted.prior.variance
@@ -259,10 +269,21 @@ class NoisyGP:
         return v if self.transform is None else self.transform.inverse(v)
 
     def at(self, row: int) -> tuple[float, float]:
-        """Posterior mean and std of the signal at a row of the data, standardised."""
-        mean, std = (float(v[0]) for v in self.posterior.predict(self.X[self.rows == row][:1]))
+        """Posterior mean and std of the signal at a row of the data, standardised; the error of c is included."""
+        x = self.X[self.rows == row][:1]
+        mean, std = (float(v[0]) for v in self.posterior.predict(x))
+        k = self.posterior.kernel(x, self.X)[0]
+        weight = 1 - float(k @ self.posterior.factor.solve(np.ones(len(k))))  # of c in the mean
         slope = 1.0 if self.transform is None else self.transform.inverse_slope(mean)
-        return self.untransformed(mean), slope * std
+        return self.untransformed(mean), slope * math.hypot(std, weight * self._constant_std)
+
+    @cached_property
+    def _constant_std(self) -> float:
+        """Standard deviation of c, which was fitted to a sample of the observations."""
+        sample = _sample(len(self.v))
+        X, noise, prior = self.X[sample], self.fitted.noise[sample], self.fitted.prior
+        factor = GaussianProcess.fit(self.posterior.kernel, X, self.v[sample], prior, noise).factor
+        return math.sqrt(prior.variance / float(np.sum(factor.solve(np.ones(len(sample))))))
 
     def lowest(self, among: np.ndarray) -> int | None:
         """The row of the data with the lowest posterior mean, of those where ``among`` is True; None if none is."""
