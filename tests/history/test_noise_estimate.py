@@ -201,9 +201,9 @@ class TestDetection:
         plain, scaled = observations(X, y).noise, observations(X, scale * y).noise
         assert scaled.level / scale == pytest.approx(plain.level, rel=1e-9)
         assert scaled.modelled
-        best, fun, noise, std = observations(X, scale * y).best
+        row, *numbers = observations(X, scale * y).best
         expected = observations(X, y).best
-        assert (best, fun / scale, noise / scale, std / scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert (row, *(number / scale for number in numbers)) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     @pytest.mark.parametrize("extreme", [1.7e308, -1.7e308, 5e-324])
     def test_extreme_values(self, smooth, extreme):

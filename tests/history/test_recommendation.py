@@ -105,6 +105,24 @@ def test_known_noise_of_replicates():
     assert "about 82 more evaluations near the best point would halve this error" in str(result)
 
 
+@pytest.mark.parametrize(
+    ("std", "difference", "expected"),
+    [
+        (0.05, 0.0, "about 12 more evaluations near"),
+        (0.05, 0.03, "about 19 more evaluations near"),
+        (0.05, 0.04, "most of this error is what the local and the global model differ by there, 0.04"),
+        (1e-160, 0.0, "more than 160 more evaluations near"),
+        (1e-160, 1e-160, "differ by there, 1e-160"),
+        (1e3, 0.0, "about 1 more evaluation near"),
+    ],
+)
+def test_what_reduces_the_error(std, difference, expected):
+    """Of 40 values with noise of 0.1."""
+    result = with_data(np.random.default_rng(0).random((40, 2)), np.zeros(40), noise=0.1).result()
+    result.fun_std, result.model_difference = std, difference
+    assert expected in str(result)
+
+
 @pytest.mark.parametrize(("d", "n"), [(2, 30), (5, 100), (8, 100)])
 def test_the_error_is_calibrated(d, n):
     """Of a quadratic with noise of 0.1: its standardised errors have a root mean square near 1."""

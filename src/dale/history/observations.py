@@ -35,12 +35,14 @@ class Best(NamedTuple):
         value: Its value; where values are noisy, the posterior mean there.
         noise: Standard deviation of the noise in the values; 0 where there is none.
         std: Standard deviation of the value, by the model; 0 where there is no noise.
+        difference: The part of the std that two models of the values differ by, beyond the std of the global one.
     """
 
     row: int
     value: float
     noise: float
     std: float = 0.0
+    difference: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,20 +201,20 @@ class Observations:
     def _noisy_best(self, lowest: int) -> Best:
         """The observation with the lowest posterior mean, where the global model names one."""
         center, scale, model = self.recommended, self.inliers.standardize, self.noisy_gp
+        row = lowest if center is None else center.row
+        mean, std = model.at(row)
+        value, std = scale.inverse(mean), scale.inverse_scale(std)
         if center is None:
-            mean, std = model.at(lowest)
-            return Best(lowest, scale.inverse(mean), self.noise.level, scale.inverse_scale(std))
+            return Best(row, value, self.noise.level, std)
         noise = scale.inverse_scale(center.model.noise_at_center)
         if center.is_global:
-            mean, std = model.at(center.row)
-            return Best(center.row, scale.inverse(mean), noise, scale.inverse_scale(std))
-        value = scale.lowest + scale.inverse_scale(center.model.value)
-        mean, gp_std = model.at(center.row)
-        difference, gp_std = abs(value - scale.inverse(mean)), scale.inverse_scale(gp_std)
+            return Best(row, value, noise, std)
+        local = scale.lowest + scale.inverse_scale(center.model.value)
+        local_std = scale.inverse_scale(center.model.value_std)
         # What two models of the same values differ by, beyond the std of the global one, is an error of the local one.
-        excess = math.sqrt(max(difference - gp_std, 0.0)) * math.sqrt(difference + gp_std)
-        std = math.hypot(scale.inverse_scale(center.model.value_std), excess)
-        return Best(center.row, value, noise, std)
+        difference = abs(local - value)
+        excess = math.sqrt(max(difference - std, 0.0)) * math.sqrt(difference + std)
+        return Best(row, local, noise, math.hypot(local_std, excess), excess)
 
     @cached_property
     def recommended(self) -> Center | None:

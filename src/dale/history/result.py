@@ -23,6 +23,7 @@ from dale.space.point import format_point
 from dale.space.space import Space
 
 VIEWS = tuple(name for name in vars(Viewable) if not name.startswith("_"))  # methods
+MAX_TIMES = 4  # as many evaluations as were made: beyond that, no number is stated
 NOT_PROPOSED = (Source.ADDED, Source.USER, Source.INITIAL_DESIGN)
 
 
@@ -49,6 +50,8 @@ class Result(Viewable, Tabular, OptimizeResult):
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none. Where
             it varies, that at the best point.
         fun_std: Standard deviation of ``fun``, which is the mean of a model where values are noisy; 0 otherwise.
+        model_difference: The part of ``fun_std`` that the local and the global model of noisy values differ by, beyond
+            the std of the global one; 0 otherwise.
         space: The search space.
         seed: The seed that gives the same run again.
         direction: Whether the objective is minimised or maximised.
@@ -77,6 +80,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     n_failed: int
     noise: float
     fun_std: float
+    model_difference: float
     space: Space
     seed: int
     direction: Direction
@@ -85,7 +89,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     def of(cls, snapshot: Snapshot, seed: int) -> Result:
         """What is known at one state of a run."""
         history = snapshot.history
-        best, fun, noise, fun_std = snapshot.incumbent
+        best, fun, noise, fun_std, difference = snapshot.incumbent
         status = _status(snapshot)
         complete = history.complete
         result = cls(
@@ -103,6 +107,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
             noise=noise,
             fun_std=fun_std,
+            model_difference=difference,
             space=snapshot.domain.space,
             seed=seed,
             direction=history.direction,
@@ -163,7 +168,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             noise = f" (values there have noise of {self.noise:.2g})" if self.noise else ""
             lines.append(f"best value  {self.fun:.{_digits(self.fun, self.get('fun_std', 0.0))}g}{std}{noise}")
             if std:
-                lines.append(f"            {_halving(self.noise, self.fun_std)}")
+                lines.append(f"            {_error(self)}")
             lines.append(f"best point  {format_point(self.params)}")
         if self.get("fixed"):
             lines.append(f"{'held':<11} {format_point(self.fixed)}")
@@ -189,9 +194,19 @@ def _digits(value: float, std: float) -> int:
     return min(max(math.ceil(math.log10(abs(value) / std)) + 2, 1), 10)
 
 
-def _halving(noise: float, std: float) -> str:
-    """How many evaluations halve the standard deviation of a mean: three times as many as those that gave it."""
-    n = max(round(3 * (noise / std) ** 2), 1)
+def _error(result: Result) -> str:
+    """What reduces the standard deviation of a mean: three times as many evaluations as those that gave it halve it.
+
+    This is true of the part that is no difference of models.
+    """
+    std, difference = float(result.fun_std), float(result.get("model_difference", 0.0))
+    statistical = std * math.sqrt(max(1 - (difference / std) ** 2, 0.0))
+    if difference > statistical:
+        return f"most of this error is what the local and the global model differ by there, {difference:.2g}"
+    most = MAX_TIMES * len(result.func_vals)
+    if result.noise > math.sqrt(most / 3) * statistical:
+        return f"more than {most} more evaluations near the best point would halve this error"
+    n = max(math.ceil(3 * (result.noise / statistical) ** 2), 1)
     return f"about {n} more evaluation{'s' if n > 1 else ''} near the best point would halve this error"
 
 

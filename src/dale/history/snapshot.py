@@ -43,12 +43,14 @@ class Incumbent(NamedTuple):
         value: That value; None if none is feasible.
         noise: Standard deviation of the noise in the values.
         std: Standard deviation of the value, where there is noise.
+        difference: The part of the std that two models of the values differ by: replicates do not halve it as the rest.
     """
 
     trial: Trial | None
     value: float | None
     noise: float
     std: float = 0.0
+    difference: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ class Snapshot:
         if best is None:
             return Incumbent(None, None, 0.0)
         value = self.history.direction.from_loss(best.value)
-        return Incumbent(self.history.trials[observations.ids[best.row]], value, best.noise, best.std)
+        return Incumbent(self.history.trials[observations.ids[best.row]], value, *best[2:])
 
     @property
     def is_noisy(self) -> bool:

@@ -189,7 +189,7 @@ class Target:
         """Whether the incumbent's value is as good; with noise, by one standard deviation of it."""
         if self.value is None:
             return None
-        _, value, _, std = snapshot.incumbent
+        _, value, _, std, _ = snapshot.incumbent
         if value is None:
             return None
         loss = snapshot.history.direction.loss
