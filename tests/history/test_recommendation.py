@@ -123,6 +123,75 @@ def test_what_reduces_the_error(std, difference, expected):
     assert expected in str(result)
 
 
+@pytest.mark.parametrize(
+    ("replicates", "level", "lower"), [([0.0, 0.2], 0.02**0.5, 0.446), ([0.0, 0.0, 0.3], 0.03**0.5, 0.521)]
+)
+def test_what_replicates_prove(replicates, level, lower):
+    """The lower end of the confidence interval of a standard deviation with 1 and 2 degrees of freedom."""
+    X = np.vstack([np.random.default_rng(0).random((10, 2)), np.full((len(replicates), 2), 0.3)])
+    y = np.append(np.sum(X[:10] ** 2, axis=1), replicates)
+    assert NoisyData.of(X, y).proven_noise == pytest.approx(lower * level, rel=1e-3)
+    assert NoisyData.of(X[:11], y[:11]).proven_noise == 0.0  # no replicates
+    assert NoisyData.of(X, y, np.ones(len(y))).proven_noise == 0.0
+
+
+@pytest.fixture(scope="module", params=[2, 5])
+def two_valued(request):
+    """A run of a sphere with noise of plus or minus 0.1, by a coin."""
+    coin = np.random.default_rng(50 + request.param)
+    return dale.minimize(
+        lambda x: float(np.sum((x - 0.4) ** 2)) + 0.1 * (1 if coin.random() < 0.5 else -1),
+        [(0, 1)] * 2,
+        budget=60,
+        seed=request.param,
+    )
+
+
+class TestTwoValuedNoise:
+    """The local model follows the lower values: it has no noise, and errs by 0.1."""
+
+    def test_the_noise_is_that_of_the_replicates_at_least(self, two_valued):
+        observed = two_valued._snapshot.history.observations
+        proven = observed.standardize.inverse_scale(observed.noisy_data.proven_noise)
+        assert proven == pytest.approx(0.063, rel=0.01)
+        assert observed.standardize.inverse_scale(observed.recommended.model.noise_at_center) < 0.01
+        assert two_valued.noise == pytest.approx(proven)
+
+    def test_the_error_is_what_the_models_differ_by(self, two_valued):
+        true = float(np.sum((two_valued.x - 0.4) ** 2))
+        assert abs(two_valued.fun - true) < 2 * two_valued.fun_std
+        assert two_valued.noise < two_valued.model_difference <= two_valued.fun_std
+        difference = f"{two_valued.model_difference:.2g}"
+        assert f"most of this error is what the local and the global model differ by there, {difference}" in str(
+            two_valued
+        )
+        assert "more evaluation" not in str(two_valued)
+
+
+def test_replicates_elsewhere_prove_nothing_about_a_model_that_agrees(relative_noise):
+    """Noise of 10 % of the values: where these vanish, it does."""
+    X, y, _ = relative_noise
+    observed = with_data(X, y).snapshot.history.observations
+    assert observed.best.noise < 0.01 * observed.standardize.inverse_scale(observed.noisy_data.proven_noise)
+
+
+def test_the_noise_is_that_of_the_model_that_decides():
+    """Of the global one, where a polynomial follows the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    observed = with_data(np.vstack([X, X[:1]]), rng.standard_normal(41)).snapshot.history.observations
+    assert observed.recommended.is_global
+    noise_std = observed.standardize.inverse_scale(observed.noisy_gp.noise_std)
+    assert observed.best.noise == pytest.approx(noise_std, rel=0.2)  # a transform of the values changes it
+
+
+def test_few_values_have_the_error_of_an_average_at_least():
+    """Too few for a local model: the noise is that of the replicates."""
+    result = with_data([[0.1], [0.5], [0.5]], [0.0, 1.0, 1.2]).result()
+    assert result.noise == pytest.approx(0.02**0.5)
+    assert result.fun_std >= 0.99 * result.noise / 3**0.5
+
+
 @pytest.mark.parametrize(("d", "n"), [(2, 30), (5, 100), (8, 100)])
 def test_the_error_is_calibrated(d, n):
     """Of a quadratic with noise of 0.1: its standardised errors have a root mean square near 1."""

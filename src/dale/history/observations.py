@@ -205,15 +205,24 @@ class Observations:
         mean, std = model.at(row)
         value, std = scale.inverse(mean), scale.inverse_scale(std)
         if center is None:
-            return Best(row, value, self.noise.level, std)
+            noise = self.noise.level
+            least = noise / math.sqrt(np.sum(self.has_value)) if self.noise.known is None else 0.0
+            return Best(row, value, noise, max(std, least))
         noise = scale.inverse_scale(center.model.noise_at_center)
         if center.is_global:
+            if self.noise.known is None:
+                noise = scale.inverse_scale(float(model.noise_at(np.array([mean]))[0]))
             return Best(row, value, noise, std)
         local = scale.lowest + scale.inverse_scale(center.model.value)
         local_std = scale.inverse_scale(center.model.value_std)
         # What two models of the same values differ by, beyond the std of the global one, is an error of the local one.
         difference = abs(local - value)
         excess = math.sqrt(max(difference - std, 0.0)) * math.sqrt(difference + std)
+        # Such an error may come from following the noise, so the noise may be as large if the replicates prove it.
+        data = self.inliers.noisy_data
+        missed = min(scale.inverse_scale(data.proven_noise), excess)
+        if missed > noise:
+            noise, local_std = missed, max(local_std, missed / math.sqrt(np.sum(data.replicates.n[center.near])))
         return Best(row, local, noise, math.hypot(local_std, excess), excess)
 
     @cached_property

@@ -22,6 +22,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtri
 
 from dale._arrays import Matrix, Vector
 from dale.history.reason import TrustRegionStep
@@ -40,6 +41,7 @@ MAX_ERROR = 3.0  # of the value of a recommended observation, in units of the no
 MAX_DEGREE = 4  # of a Taylor model with noise
 MIN_KNOWN = 1e-6  # known standard deviations count as at least this, in units of the largest
 TINY = float(np.finfo(float).tiny)
+MAX_LUCK = 0.025  # probability that replicates scatter so much with less noise than they prove
 INITIAL_RADIUS = 0.12  # of a region around a point that no step has reached, in sides of the cube
 
 
@@ -106,6 +108,15 @@ class NoisyData:
         replicates = Replicates(np.bincount(group)[group].astype(float), squares[group])
         error: Vector = 1 / np.sqrt(weight[group])
         return cls(X, mean[group], first[group], replicates, None if known is None else error, typical, is_discrete)
+
+    @property
+    def proven_noise(self) -> float:
+        """The least std of the noise in single values with which the replicates agree; 0 where it is known."""
+        if self.known is not None:
+            return 0.0
+        n, squares = self.replicates.rows(np.unique(self.first))
+        freedoms = float(np.sum(n - 1))
+        return math.sqrt(float(np.sum(squares)) / float(chdtri(freedoms, MAX_LUCK))) if freedoms > 0 else 0.0
 
     def nearest(self, frame: Ellipsoid) -> np.ndarray:
         """Rows of the observations nearest to a center, in the metric of a frame."""
