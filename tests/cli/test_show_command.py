@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dale
 from dale.cli import main
+from dale.history.result import with_std
+from dale.view.run_view import view_of
 
 SPACE = {"a": (0.0, 1.0), "k": dale.Choice(["x", "esc \x1b[31m\nred"])}
 
@@ -137,6 +140,29 @@ def test_not_a_store(name, said, tmp_path, capsys):
     (error,) = capsys.readouterr().err.splitlines()
     assert error.startswith("dale: error: ")
     assert said in error
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_noisy_trials_have_the_order_of_their_means(tmp_path, capsys, direction):
+    """A single value may be the best one by luck. The recommended trial is the first."""
+    rng, sign = np.random.default_rng(0), 1 if direction == "minimize" else -1
+    with dale.Optimizer(
+        [(0.0, 1.0)] * 2, seed=0, noise=0.1, direction=direction, store=tmp_path / "run.db"
+    ) as optimizer:
+        for x in rng.random((40, 2)):
+            optimizer.add(x, sign * float(np.sum((x - 0.4) ** 2) + 0.1 * rng.standard_normal()))
+        result, view = optimizer.result(), view_of(optimizer)
+    assert main(["show", str(tmp_path / "run.db"), "--best", "40"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("best trials, by posterior mean") + 1
+    ids = [int(line.split()[0]) for line in lines[start : start + 40]]
+    assert ids[0] == view.best.id != int(np.argmin(sign * result.func_vals))
+    means = [sign * view.posterior_means[i] for i in ids]
+    assert means == sorted(means)
+    assert lines[start].split()[1:4] == with_std(result.fun, result.fun_std).split()
+    assert lines[start].split()[4:6] == ["value", f"{result.func_vals[ids[0]]:.10g}"]
+    std = view.posterior_std(view.trials[ids[9]])
+    assert lines[start + 9].split()[1:4] == with_std(sign * means[9], std).split()
 
 
 def test_long_lines_are_truncated(tmp_path, capsys):

@@ -11,6 +11,7 @@ import zoo
 from nbclient import NotebookClient
 
 import dale
+from dale.history.result import with_std
 from dale.view.html import html_of, text_of
 
 CELLS = """
@@ -119,9 +120,10 @@ def test_hostile_text_stays_text(name, tmp_path):
 
 @pytest.mark.parametrize("kind", zoo.KINDS)
 def test_all_runs_have_html(kind):
-    text = html_of(zoo.run(kind))
+    run = zoo.run(kind)
+    text = html_of(run)
     assert text.count("<table>") == text.count("</table>") >= 2
-    assert text_of(f"{zoo.run(kind).fun:.10g}") in text
+    assert text_of(with_std(run.fun, run.fun_std)) in text
 
 
 def test_nothing_else_has_html():

@@ -13,6 +13,7 @@ import pytest
 import zoo
 
 import dale
+from dale.history.result import with_std
 from dale.view.data.landscape import contour_data, slice_data
 from dale.view.data.sections import PLANE_POINTS, sections_data
 from dale.view.report import page as report_page
@@ -92,7 +93,7 @@ class TestContent:
         assert {len(column) for column in data["trials"]["at"]} == {n}
         assert data["trials"]["value"] == [t.value for t in run.history]
         assert data["trials"]["reason"] == [str(t.reason) for t in run.history]
-        assert data["summary"]["best"]["value"] == f"{run.fun:.8g}"
+        assert data["summary"]["best"]["value"] == with_std(run.fun, run.fun_std, 8)
 
     @each_kind
     def test_the_summary_answers_four_questions(self, kind, page):

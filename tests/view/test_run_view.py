@@ -9,10 +9,13 @@ import pytest
 import zoo
 
 import dale
-from dale.history.result import Result
+from dale.history.result import Result, with_std
 from dale.history.trial import TrialState
-from dale.view import importance_data, slice_data, timeline_data
+from dale.view import advice, convergence_data, importance_data, slice_data, timeline_data
+from dale.view.advice import Noise
+from dale.view.data.predictions import predictions
 from dale.view.plot.kinds import plot_of_kind
+from dale.view.report.content import content_of
 from dale.view.run_view import view_of
 
 SPACE = dale.Space(a=(-2.0, 2.0), n=dale.Int(1, 6))
@@ -44,6 +47,50 @@ def test_a_pickled_noisy_result_keeps_its_posterior_means():
     copy = pickle.loads(pickle.dumps(run))
     assert view_of(copy).best.id == view_of(run).best.id
     assert view_of(copy).posterior_means == pytest.approx(view_of(run).posterior_means)
+
+
+class TestDetectedNoise:
+    """All views state the noise and the error of the result, also those of a copy."""
+
+    @pytest.fixture(params=["result", "pickle"])
+    def result(self, request):
+        run = zoo.detected_noise()
+        assert run._snapshot.history.observations.noise.level < 0.95 * run.noise  # the pooled one of the replicates
+        return run if request.param == "result" else pickle.loads(pickle.dumps(run))
+
+    def test_advice(self, result):
+        (noise,) = (item for item in advice(result) if isinstance(item, Noise))
+        assert (noise.std, noise.best_std) == (result.noise, result.fun_std)
+        assert str(noise).startswith(f"Values have noise of {result.noise:.2g} (")
+        assert str(noise).endswith(f"the best value is known to ± {result.fun_std:.2g}.")
+
+    def test_numbers(self, result):
+        assert convergence_data(result).noise == result.noise
+        page = content_of(view_of(result), title="", objective="", message=None)
+        assert page["noise"] == pytest.approx(result.noise)
+        assert page["summary"]["best"]["value"] == with_std(result.fun, result.fun_std, 8)
+
+    def test_predictions(self, result):
+        global_ones = [p for p in predictions(view_of(result)) if p.trial.reason.step is None]
+        stds = [np.hypot(p.trial.reason.std, result.noise) for p in global_ones]
+        assert len(stds) > 5
+        assert [p.std for p in global_ones] == pytest.approx(stds)
+
+    def test_a_copy_is_not_told_the_noise(self, result):
+        assert result.specified_noise is None
+        assert view_of(result).snapshot.history.observations.noise.known is None
+        assert view_of(result).snapshot.incumbent[1:] == (
+            result.fun,
+            result.noise,
+            result.fun_std,
+            result.model_difference,
+        )
+
+
+def test_a_copy_is_told_the_noise_of_the_run():
+    copy = pickle.loads(pickle.dumps(zoo.run("noisy")))
+    assert copy.specified_noise == 0.1
+    assert np.all(view_of(copy).snapshot.history.observations.noise.known == 0.1)
 
 
 def test_objects_plot_themselves(store):

@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
+import zoo
 
 import dale
+from dale.history.result import with_std
 from dale.view.summary import summary
 
 SPACE = dale.Space(rate=dale.Float(1e-3, 1, log=True), depth=(1.0, 9.0))
@@ -36,6 +38,28 @@ def test_the_best_noisy_trial_is_that_of_the_result():
     found = int(re.search(r"found in trial (\d+)", summary(result))[1])
     assert result.history[found].x.tolist() == result.x.tolist()
     assert result.history[found].value > min(result.func_vals)
+
+
+def test_a_noisy_value_has_its_error():
+    result = zoo.detected_noise()
+    said = re.search(r"value +(\S+ ± \S+) +found in trial \d+; values there have noise of (\S+)\n", summary(result))
+    assert said.groups() == (with_std(result.fun, result.fun_std), f"{result.noise:.2g}")
+
+
+@pytest.mark.parametrize(
+    ("value", "std", "text"),
+    [
+        (0.0209937, 0.0, "0.0209937"),
+        (0.0209937, 0.0131, "0.021 ± 0.013"),
+        (-123.456789, 1e-9, "-123.457 ± 1e-09"),
+        (0.001, 20.0, "0.001 ± 20"),
+        (0.0, 0.5, "0 ± 0.5"),
+        (1e300, 5e-324, "1e+300 ± 4.9e-324"),
+        (5e-324, 1e300, "5e-324 ± 1e+300"),
+    ],
+)
+def test_a_value_has_the_digits_of_its_error(value, std, text):
+    assert with_std(value, std, 6) == text
 
 
 def test_prints_the_tolerances_of_the_minimum(run):

@@ -93,6 +93,18 @@ KINDS = tuple(SPACES)
 
 
 @functools.cache
+def detected_noise():
+    """A run whose noise is detected; the level of its replicates is not that of the model at the best point."""
+    rng = np.random.default_rng(7)
+    return dale.minimize(
+        lambda x: float((x[0] - 0.3) ** 2 + (x[1] - 0.6) ** 2 + 0.05 * rng.standard_normal()),
+        [(0, 1)] * 2,
+        budget=40,
+        seed=3,
+    )
+
+
+@functools.cache
 def run(kind):
     """The result of a run of this kind, made once."""
     return dale.minimize(FUNCTIONS[kind](), SPACES[kind], seed=0, progress=False, **OPTIONS[kind])

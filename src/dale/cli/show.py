@@ -17,8 +17,10 @@ from dale.cli.main import escape_control_characters
 from dale.evaluate.command import logs_of
 from dale.history.direction import Direction
 from dale.history.failures import exception_line
+from dale.history.result import with_std
 from dale.history.trial import Trial, TrialState
 from dale.space.point import format_point, short_repr
+from dale.view.run_view import RunView, view_of
 
 N_BEST, N_FAILURES = 5, 5  # listed trials
 MAX_WIDTH = 160  # characters of a line; longer ones are truncated
@@ -58,10 +60,12 @@ def _safe_line(line: str) -> str:
 def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[list[str]]:
     yield _problem(opened)
     yield str(opened.result()).splitlines()
-    best = sorted((t for t in opened.history if t.feasible), key=lambda t: (t.loss, t.id))[: max(n_best, 0)]
+    view = view_of(opened)
+    best = _best(view)[: max(n_best, 0)]
     if best:
-        listed = [(str(t.id), f"{t.value:.10g}", format_point(t.params), *_more(t)) for t in best]
-        yield ["best trials", *_table(listed)]
+        by = ", by posterior mean" if view.is_noisy else ""
+        listed = [(str(t.id), *_values(view, t), format_point(t.params), *_more(t)) for t in best]
+        yield [f"best trials{by}", *_table(listed)]
     failed = [t for t in opened.history if t.state is TrialState.FAILED]
     if failed:
         rows = [(str(t.id), exception_line(t.error or "") + (" (retried)" if t.retry else "")) for t in failed]
@@ -73,6 +77,23 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
     yield _times(opened)
     if all_trials:
         yield ["all trials", *_table([_row(t) for t in opened.history])]
+
+
+def _best(view: RunView) -> list[Trial]:
+    """The feasible trials, best first; under noise, by posterior mean, and the recommended one is the first."""
+    feasible, means = [t for t in view.trials if t.feasible], view.posterior_means
+    if not view.is_noisy:
+        return sorted(feasible, key=lambda t: (t.loss, t.id))
+    known = [t for t in feasible if t.id in means]
+    return sorted(known, key=lambda t: (t is not view.best, view.direction.loss(means[t.id]), t.id))
+
+
+def _values(view: RunView, trial: Trial) -> tuple[str, ...]:
+    """The value of a trial; under noise, the posterior mean and its standard deviation before it."""
+    value = f"{trial.value:.10g}"
+    if not view.is_noisy:
+        return (value,)
+    return with_std(view.posterior_means[trial.id], view.posterior_std(trial)), f"value {value}"
 
 
 def _problem(opened: dale.Run) -> list[str]:

@@ -70,7 +70,9 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     ]
     minima = [_at_closed_region(_in_units(m, scale, domain.space), m, scale, history.trials) for m in found]
     if noise.level > 0:
-        minima = [dataclasses.replace(m, error=max(m.error, noise.level), converged=False) for m in minima]
+        best = history.observations.best
+        std = noise.level if best is None else best.noise
+        minima = [dataclasses.replace(m, error=max(m.error, std), converged=False) for m in minima]
     return tuple(_in_direction(m, history.direction) for m in minima)
 
 

@@ -49,6 +49,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             then it is not among ``keys()``.
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none. Where
             it varies, that at the best point.
+        specified_noise: The ``noise=`` of the run; None for ``"auto"``.
         fun_std: Standard deviation of ``fun``, which is the mean of a model where values are noisy; 0 otherwise.
         model_difference: The part of ``fun_std`` that the local and the global model of noisy values differ by, beyond
             the std of the global one; 0 otherwise.
@@ -79,6 +80,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     history: tuple[Trial, ...]
     n_failed: int
     noise: float
+    specified_noise: float | None
     fun_std: float
     model_difference: float
     space: Space
@@ -106,6 +108,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             history=history.trials,
             n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
             noise=noise,
+            specified_noise=None if math.isnan(history.default_noise) else history.default_noise,
             fun_std=fun_std,
             model_difference=difference,
             space=snapshot.domain.space,
@@ -164,10 +167,9 @@ class Result(Viewable, Tabular, OptimizeResult):
     def __str__(self) -> str:
         lines = [f"{self.message} after {self.nfev} evaluations"]
         if self.params is not None:
-            std = f" ± {self.fun_std:.2g}" if self.get("fun_std") else ""
             noise = f" (values there have noise of {self.noise:.2g})" if self.noise else ""
-            lines.append(f"best value  {self.fun:.{_digits(self.fun, self.get('fun_std', 0.0))}g}{std}{noise}")
-            if std:
+            lines.append(f"best value  {with_std(self.fun, self.get('fun_std', 0.0))}{noise}")
+            if self.get("fun_std"):
                 lines.append(f"            {_error(self)}")
             lines.append(f"best point  {format_point(self.params)}")
         if self.get("fixed"):
@@ -187,11 +189,16 @@ class Result(Viewable, Tabular, OptimizeResult):
         return f"<dale.Result: {self!s}>"
 
 
-def _digits(value: float, std: float) -> int:
-    """Significant digits of a value with a standard deviation: up to the second one of that, and at most ten."""
-    if not (std > 0 and value != 0):
-        return 10
-    return min(max(math.ceil(math.log10(abs(value) / std)) + 2, 1), 10)
+def with_std(value: float, std: float, digits: int = 10) -> str:
+    """A value and its standard deviation, if that is not 0.
+
+    The value has so many significant digits, but none beyond the second one of the standard deviation.
+    """
+    if not std > 0:
+        return f"{value:.{digits}g}"
+    if value != 0:
+        digits = min(max(math.ceil(math.log10(abs(value)) - math.log10(std)) + 2, 1), digits)
+    return f"{value:.{digits}g} ± {std:.2g}"
 
 
 def _error(result: Result) -> str:

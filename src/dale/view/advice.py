@@ -173,9 +173,9 @@ class Noise:
     """Values are noisy.
 
     Attributes:
-        std: Standard deviation of the noise.
+        std: Standard deviation of the noise, ``result.noise``.
         relative: The same as a fraction of the range of the values.
-        best_std: Standard deviation of the objective at the best point, by the surrogate.
+        best_std: Standard deviation of the best value, ``result.fun_std``; that of the noise where no model needs it.
     """
 
     std: float
@@ -184,7 +184,7 @@ class Noise:
 
     def __str__(self) -> str:
         noise = f"noise of {self.std:.2g} ({100 * self.relative:.2g} % of the observed range)"
-        return f"Values have {noise}; the best value is known to ± {self.best_std:.1g}."
+        return f"Values have {noise}; the best value is known to ± {self.best_std:.2g}."
 
 
 @dataclass(frozen=True)
@@ -361,12 +361,11 @@ def _failures(view: RunView) -> Failures | None:
 
 
 def _noise(view: RunView) -> Noise | None:
-    level, best = view.observations.noise.level, view.best
+    best = view.snapshot.incumbent
     width = float(np.ptp(view.values)) if len(view.values) else 0.0
-    if level == 0 or best is None or not width > 0:
+    if best.noise == 0 or not width > 0:
         return None
-    std = float(view.surrogate.predict(best.unit_x[None, :]).std[0]) if view.is_noisy else level
-    return Noise(level, level / width, std)
+    return Noise(best.noise, best.noise / width, best.std if view.is_noisy else best.noise)
 
 
 def _constraints(view: RunView) -> ConstraintActivity | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dale.history.result import Result
+from dale.history.result import Result, with_std
 from dale.history.trial import Trial
 from dale.optimizer import Optimizer
 from dale.space.point import format_point, short_repr
@@ -66,12 +66,11 @@ def _page(title: str, *parts: str) -> str:
 
 
 def _best(view: RunView) -> str:
-    best, value = view.best, view.snapshot.incumbent.value
+    best, value, noise, std, _ = view.snapshot.incumbent
     if best is None or value is None:
         return "<p>no feasible value yet</p>"
-    noise = view.snapshot.incumbent.noise
     label = "best value" if noise == 0 else f"best value (noise {noise:.2g})"
-    rows = [(label, f"{value:.10g}"), *_params(best.params, view.space)]
+    rows = [(label, with_std(value, std)), *_params(best.params, view.space)]
     return _table(["", ""], [*rows, ("found in", f"trial {best.id}")])
 
 

@@ -144,6 +144,15 @@ class RunView:
                 means = [value if i == best.id else mean for i, mean in zip(ids, means, strict=True)]
             return dict(zip(ids, means, strict=True))
 
+    def posterior_std(self, trial: Trial) -> float:
+        """Standard deviation of the posterior mean of one of the trials in ``posterior_means``."""
+        best, std = self.snapshot.incumbent.trial, self.snapshot.incumbent.std
+        if best is not None and best.id == trial.id:
+            return std
+        with computing():
+            row = int(np.flatnonzero(self.observations.ids == trial.id)[0])
+            return self.observations.standardize.inverse_scale(self.observations.noisy_gp.at(row)[1])
+
     def named(self, trial: Trial) -> dict[str, Any]:
         """The parameters of a trial by name, without those that are inactive."""
         return dict(by_name(trial.params, self.space.names))
@@ -213,7 +222,8 @@ def _snapshot_of(run: Mapping[str, Any], space: Any) -> tuple[Snapshot, Result]:
                 raise SpaceError(f"trial {trial.id} at {trial.params!r} is another point in it")
     except (SpaceError, TypeError) as error:
         raise ValueError(f"expected the space of the run, got {own!r}: {error}") from None
-    empty = History.empty(own.dimension, result.get("noise"), result.get("direction", Direction.MINIMIZE))
+    noise = result.get("specified_noise", result.get("noise"))
+    empty = History.empty(own.dimension, noise, result.get("direction", Direction.MINIMIZE))
     whole = Snapshot(empty.with_trials(trials), Domain.of(own))
     return whole.holding(result["fixed"]) if result.get("fixed") else whole, result
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dale.history.failures import describe_failures
 from dale.history.local_minimum import LocalMinimum
-from dale.history.result import Result
+from dale.history.result import Result, with_std
 from dale.space.point import Params
 from dale.space.space import Space
 from dale.view.advice import Failures, advice
@@ -19,6 +19,7 @@ from dale.view.style import SOURCE_STYLES
 from dale.view.tolerances import RELATIVE_RISE, acceptable_rise, parameter_tolerances
 
 N_EXPLAINED = 5  # trials at the end of the run
+N_DIGITS = 6  # of values
 ROUND = 1.5  # ratio of the axes below which a basin is called round
 
 
@@ -50,7 +51,9 @@ def _best(result: Result) -> str:
     if result.params is None or result.fun is None:
         return ending
     best = next(t for t in finished if t.feasible and t.params is result.params)
-    rows = [("value", f"{result.fun:.6g}", f"found in trial {best.id}")]
+    noise = f"; values there have noise of {result.noise:.2g}" if result.get("noise") else ""
+    value = with_std(result.fun, result.get("fun_std", 0.0), N_DIGITS)
+    rows = [("value", value, f"found in trial {best.id}{noise}")]
     rows += [(name, _number(value), "") for name, value in _named(result.params)]
     return ending + "\n\nBest point\n" + _table(rows)
 
@@ -124,7 +127,7 @@ def _named(params: Params) -> list[tuple[str, Any]]:
     return [(f"x{i}", float(v)) for i, v in enumerate(params)]
 
 
-def _number(value: Any, digits: int = 6) -> str:
+def _number(value: Any, digits: int = N_DIGITS) -> str:
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 

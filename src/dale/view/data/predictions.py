@@ -50,13 +50,15 @@ class Prediction:
 def predictions(view: RunView) -> list[Prediction]:
     """All predictions that came with a value, in the order of the trials; only those with the values that are held.
 
-    A std includes the noise of the evaluation, and rounding errors of the value.
+    A std includes the noise of the evaluation, that of the best point or of the step if that is larger, and rounding
+    errors of the value.
     """
-    found, best, noise = [], math.inf, view.observations.noise.level if view.is_noisy else 0.0
+    found, best, least = [], math.inf, view.snapshot.incumbent.noise if view.is_noisy else 0.0
     for trial in filter(view.holds, view.trials):
         reason = trial.reason
         if reason.mean is not None and trial.value is not None:
             rounding = 4 * float(np.spacing(max(abs(trial.value), abs(reason.mean))))
+            noise = least if reason.step is None else max(reason.step.noise or 0.0, least)
             std = math.hypot(reason.std or 0.0, noise, rounding)  # squares of values around 1e155 would overflow
             found.append(Prediction(trial, reason.mean, std, best))
         if trial.feasible:

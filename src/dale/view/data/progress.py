@@ -34,7 +34,7 @@ class ConvergenceData:
         source: Origin of the point.
         length_scale: Length-scale of the global model; NaN if the proposal had none.
         cooled: Whether the length-scale was reduced for this proposal.
-        noise: Standard deviation of the noise in the values; 0 where there is none.
+        noise: Standard deviation of the noise in the values at the best point; 0 where there is none.
         direction: Whether the objective is minimised or maximised.
 
     Examples:
@@ -80,7 +80,7 @@ def convergence_data(run: Any, space: Any = None) -> ConvergenceData:
         source=tuple(r.source for r in reasons),
         length_scale=_numbers(r.length_scale for r in reasons),
         cooled=np.array([r.cooled for r in reasons], dtype=bool),
-        noise=view.observations.noise.level,
+        noise=view.snapshot.incumbent.noise,
         direction=view.direction,
     )
 

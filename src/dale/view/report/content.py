@@ -49,7 +49,7 @@ def content_of(
         "params": [_parameter(view, name) for name in view.space.names],
         "sources": {str(source): style.label for source, style in SOURCE_STYLES.items()},
         "trials": _trials(view),
-        "noise": significant([view.observations.noise.level])[0],
+        "noise": significant([view.snapshot.incumbent.noise])[0],
         "lengthScale": _length_scale(view),
         "timeline": timeline,
         "timelineNote": timeline_note,

@@ -13,6 +13,7 @@ import numpy as np
 
 from dale.history.failures import describe_failures
 from dale.history.reason import Source
+from dale.history.result import with_std
 from dale.history.stopping import Status
 from dale.space.point import short_repr
 from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, OnBound, advice
@@ -20,6 +21,7 @@ from dale.view.data.predictions import calibration_data
 from dale.view.forecast import Outlook
 from dale.view.run_view import RunView
 
+N_DIGITS = 8  # of the best value
 MAX_TEXT = 400  # characters of a value of the user's
 RECENT = 0.2  # fraction of the evaluations: an improvement among the last of them is recent
 MANY_FAILURES = 0.2  # fraction of the evaluations from which the first advice is to look at the errors
@@ -68,12 +70,12 @@ def _status(view: RunView, *, live: bool, budget: int | None, message: str | Non
 
 
 def _best(view: RunView) -> dict[str, Any] | None:
-    best, value = view.best, view.snapshot.incumbent.value
+    best, value, _, std, _ = view.snapshot.incumbent
     if best is None or value is None:
         return None
     named = view.named(best)
     return {
-        "value": f"{value:.8g}",
+        "value": with_std(value, std, N_DIGITS),
         "noisy": view.is_noisy,
         "trial": best.id,
         "params": [[name, text_of(named[name])] for name in view.space.names if name in named],
