@@ -92,6 +92,20 @@ def test_the_incumbent_of_a_noisy_run_is_found_once():
     assert optimizer.snapshot.history.observations is snapshot.history.observations
 
 
+def test_the_best_value_has_the_error_of_the_result(tmp_path):
+    """0 without a value and without noise."""
+    for noise in (0.0, 3.0):
+        path = tmp_path / f"{noise}.db"
+        with dale.Optimizer(BRANIN.bounds, seed=0, noise=noise, store=path) as optimizer:
+            assert optimizer.best_std == optimizer.result().fun_std == 0.0
+            for x in np.random.default_rng(0).random((12, 2)):
+                optimizer.add(
+                    optimizer.space.decode(x), BRANIN.fun(optimizer.space.as_array(optimizer.space.decode(x)))
+                )
+            assert optimizer.best_std == optimizer.result().fun_std == dale.open(path).best_std
+            assert (optimizer.best_std > 0) == (noise > 0)
+
+
 def test_the_convergence_check_and_the_next_ask_share_a_proposal():
     proposals = []
 

@@ -52,6 +52,11 @@ class RunState(Viewable, Tabular, ABC):
         """Its value; under noise, its posterior mean."""
         return self.snapshot.incumbent.value
 
+    @property
+    def best_std(self) -> float:
+        """The standard deviation of that mean; 0 where there is no noise."""
+        return self.snapshot.incumbent.std
+
     def result(self) -> Result:
         """What is known now, as SciPy's ``OptimizeResult`` and more."""
         with computing():
