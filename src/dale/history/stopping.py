@@ -189,11 +189,11 @@ class Target:
         """Whether the incumbent's value is as good; with noise, by one standard deviation of it."""
         if self.value is None:
             return None
-        _, value, _, std, _ = snapshot.incumbent
-        if value is None:
+        best = snapshot.incumbent
+        if best.value is None:
             return None
         loss = snapshot.history.direction.loss
-        return Status.TARGET_REACHED if loss(value) + std <= loss(float(self.value)) else None
+        return Status.TARGET_REACHED if loss(best.value) + best.std <= loss(float(self.value)) else None
 
 
 @dataclass(frozen=True)
@@ -238,11 +238,11 @@ class Tolerance:
         return reason.source is Source.GLOBAL and _expects_less(reason, tolerance)
 
     def _holds_with_noise(self, snapshot: Snapshot, tolerance: float) -> bool:
-        _, value, _, std = snapshot.incumbent
-        if value is None or not std < tolerance:
+        incumbent = snapshot.incumbent
+        if incumbent.value is None or not incumbent.std < tolerance:
             return False
         direction = snapshot.history.direction
-        best = direction.loss(value)
+        best = direction.loss(incumbent.value)
 
         def expects_less(reason: Reason) -> bool:
             return _expects_less(reason, tolerance) and _could_gain(reason, best, direction) < tolerance
