@@ -203,7 +203,8 @@ def minimize(*args: Any, **options: Any) -> Result:  # noqa: D417 (the options a
         tolerance: The run stops when the expected improvement of every proposal, in units of the objective, is below
             this, near the incumbent and elsewhere (``Optimizer.converged``). A few thousandths of the range of the
             values are sensible: no model rules out a lower value in unexplored parts of the space, so the global model
-            hardly expects less. None never stops for this.
+            hardly expects less. With noise, the standard deviation of the best value has to be below it too. None never
+            stops for this.
         stopping: Stopping rules of your own, one or a sequence (``dale.history.stopping.StoppingRule``).
         constraints: Input constraints, which no proposal violates: text such as ``"0 <= a + b <= 4"``, SciPy's
             ``LinearConstraint`` or ``NonlinearConstraint``, or callables that take what ``fun`` takes and return True

@@ -165,6 +165,21 @@ def test_noisy_trials_have_the_order_of_their_means(tmp_path, capsys, direction)
     assert lines[start + 9].split()[1:4] == with_std(sign * means[9], std).split()
 
 
+def test_noisy_points_are_listed_once(tmp_path, capsys):
+    """All replicates of a point have one posterior mean."""
+    rng, space = np.random.default_rng(0), {"kind": dale.Choice(["a", "b", "c"])}
+    with dale.Optimizer(space, seed=0, noise=0.3, store=tmp_path / "run.db") as optimizer:
+        for kind in "abc" * 6:
+            optimizer.add({"kind": kind}, "abc".index(kind) + 0.3 * rng.standard_normal())
+        result, view = optimizer.result(), view_of(optimizer)
+    of_best = [view.posterior_means[t.id] for t in view.trials if t.params == result.params]
+    assert of_best == [result.fun] * 6
+    assert main(["show", str(tmp_path / "run.db"), "--best", "10"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("best trials, by posterior mean") + 1
+    assert [line.split()[-1] for line in lines[start : lines.index("", start)]] == ["kind=a", "kind=b", "kind=c"]
+
+
 def test_long_lines_are_truncated(tmp_path, capsys):
     space = {"a": (0.0, 1.0), "k": dale.Choice(["a\tb\u202e" + "x" * 1000, ""])}
     with dale.Optimizer(space, seed=0, store=tmp_path / "run.db") as run:

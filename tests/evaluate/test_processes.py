@@ -291,6 +291,20 @@ class TestScripts:
         assert workers.n_running == 0
         assert not any(map(is_alive, pids))
 
+    def test_at_exit_another_thread_may_wait(self, monkeypatch):
+        """The connections are closed between the time they are looked up and the wait for them."""
+        workers = process.ProcessEvaluator(lambda x: time.sleep(3600), 1, 60.0)
+        workers.submit(dale.Optimizer(BOX, seed=0).ask())
+
+        def wait_when_closed(handles, seconds):
+            workers._close()
+            return real_wait(handles, seconds)
+
+        real_wait = process.wait
+        monkeypatch.setattr(process, "wait", wait_when_closed)
+        workers.wait(1.0)
+        assert workers.n_running == 0
+
     def test_no_process_outlives_the_interpreter(self, tmp_path):
         """A run in a daemon thread is not notified when the interpreter exits."""
         code = f"""

@@ -94,6 +94,19 @@ def test_what_has_no_alternatives_says_so(store):
     assert dale.why(paper, 6, method=dale.methods.paper()).alternatives_note == "not known for this method"
 
 
+def test_tests_that_come_before_the_models_say_so():
+    """Those of noise and of options that have failed."""
+    optimizer = dale.Optimizer({"x": (0.0, 1.0), "kind": dale.Choice(["a", "b", "c"])}, seed=0)
+    optimizer.fail(optimizer.ask(at={"x": 0.9, "kind": "c"}), "out of memory")
+    while (trial := optimizer.ask()).reason.source is not Source.FAILED_OPTION:
+        value = trial.params["x"] ** 2 + (trial.params["kind"] == "b")
+        optimizer.tell(trial, value) if trial.params["kind"] != "c" else optimizer.fail(trial, "out of memory")
+    optimizer.tell(trial, 0.0)
+    text = str(dale.why(optimizer, trial.id))
+    assert "with an option of which all evaluations have failed" in text
+    assert "none: this test comes before the models" in text
+
+
 def test_failed_trials():
     run = zoo.run("failed")
     failed = next(t for t in run.history if t.state is TrialState.FAILED)

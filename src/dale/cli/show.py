@@ -80,12 +80,14 @@ def _paragraphs(opened: dale.Run, n_best: int, *, all_trials: bool) -> Iterator[
 
 
 def _best(view: RunView) -> list[Trial]:
-    """The feasible trials, best first; under noise, by posterior mean, and the recommended one is the first."""
+    """The feasible trials, best first; under noise, one of each point, by posterior mean, the recommended one first."""
     feasible, means = [t for t in view.trials if t.feasible], view.posterior_means
     if not view.is_noisy:
         return sorted(feasible, key=lambda t: (t.loss, t.id))
     known = [t for t in feasible if t.id in means]
-    return sorted(known, key=lambda t: (t is not view.best, view.direction.loss(means[t.id]), t.id))
+    ordered = sorted(known, key=lambda t: (t is not view.best, view.direction.loss(means[t.id]), t.id))
+    first = {t.unit_x.tobytes(): t for t in reversed(ordered)}
+    return [t for t in ordered if first[t.unit_x.tobytes()] is t]
 
 
 def _values(view: RunView, trial: Trial) -> tuple[str, ...]:

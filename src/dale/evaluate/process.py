@@ -131,7 +131,11 @@ class ProcessEvaluator:
             with self._lock:
                 left = min([seconds, POLL_INTERVAL, *(r.deadline - now for r in self._running)])
                 handles = [h for r in self._running for h in (r.connection, r.process.sentinel)]
-            wait(handles, max(left, 0.0))
+            try:
+                wait(handles, max(left, 0.0))
+            except OSError:
+                if not self._closed:  # else at exit, by the main thread
+                    raise
 
     def completed(self) -> list[tuple[Trial, Outcome]]:
         """Outcomes of the processes that have sent theirs, died or timed out."""

@@ -62,9 +62,9 @@ class NoiseEstimate:
             params: The points as the objective received them.
         """
         given = np.isfinite(noise_std)
-        untold = np.flatnonzero(~given)
-        replicates = find_replicates(X[untold], [params[row] for row in untold.tolist()])
-        detected = detect(y[untold], replicates)
+        unknown = np.flatnonzero(~given)
+        replicates = find_replicates(X[unknown], [params[row] for row in unknown.tolist()])
+        detected = detect(y[unknown], replicates)
         if given.any():
             return cls.of_known(np.where(given, noise_std, detected), y, is_detected=detected > 0)
         if detected == 0:

@@ -128,14 +128,11 @@ class Observations:
     @cached_property
     def noise(self) -> NoiseEstimate:
         """The noise in the values; that of the outliers too, where all others seem to have none."""
+        if self.inliers is not self and self.inliers.noise.level > 0:
+            return self.inliers.noise
         some = self.rows(self.has_value)
         own = NoiseEstimate.of(some.X, some.y, some.noise_std, some.params)
-        if own.known is not None and own.is_detected:
-            own = self._with_fitted(own, some)
-        if self.inliers is self:
-            return own
-        inner = self.inliers.noise
-        return inner if inner.level > 0 else own
+        return self._with_fitted(own, some) if own.known is not None and own.is_detected else own
 
     @staticmethod
     def _with_fitted(own: NoiseEstimate, some: Observations) -> NoiseEstimate:
@@ -143,13 +140,13 @@ class Observations:
 
         Replicates prove it, but their number is small, so they say little about its level.
         """
-        untold = ~np.isfinite(some.noise_std)
-        others = some.rows(untold).inliers
+        unknown = ~np.isfinite(some.noise_std)
+        others = some.rows(unknown).inliers
         z = others.standardize(others.y[others.has_value])
         if len(z) < MIN_POINTS_FOR_OUTLIERS or not others.noise.is_large:
             return own
         std = others.standardize.inverse_scale(float(np.median(others.noisy_gp.noise_at(z))))
-        return NoiseEstimate.of_known(np.where(untold, std, some.noise_std), some.y, is_detected=True)
+        return NoiseEstimate.of_known(np.where(unknown, std, some.noise_std), some.y, is_detected=True)
 
     @cached_property
     def standardize(self) -> Standardize:

@@ -41,7 +41,7 @@ MAX_ERROR = 3.0  # of the value of a recommended observation, in units of the no
 MAX_DEGREE = 4  # of a Taylor model with noise
 MIN_KNOWN = 1e-6  # known standard deviations count as at least this, in units of the largest
 TINY = float(np.finfo(float).tiny)
-MAX_LUCK = 0.025  # probability that replicates scatter so much with less noise than they prove
+SIGNIFICANCE = 0.025  # probability that replicates scatter so much with less noise than they prove
 INITIAL_RADIUS = 0.12  # of a region around a point that no step has reached, in sides of the cube
 
 
@@ -116,7 +116,7 @@ class NoisyData:
             return 0.0
         n, squares = self.replicates.rows(np.unique(self.first))
         freedoms = float(np.sum(n - 1))
-        return math.sqrt(float(np.sum(squares)) / float(chdtri(freedoms, MAX_LUCK))) if freedoms > 0 else 0.0
+        return math.sqrt(float(np.sum(squares)) / float(chdtri(freedoms, SIGNIFICANCE))) if freedoms > 0 else 0.0
 
     def nearest(self, frame: Ellipsoid) -> np.ndarray:
         """Rows of the observations nearest to a center, in the metric of a frame."""

@@ -91,12 +91,13 @@ class Result(Viewable, Tabular, OptimizeResult):
     def of(cls, snapshot: Snapshot, seed: int) -> Result:
         """What is known at one state of a run."""
         history = snapshot.history
-        best, fun, noise, fun_std, difference = snapshot.incumbent
+        incumbent = snapshot.incumbent
+        best = incumbent.trial
         status = _status(snapshot)
         complete = history.complete
         result = cls(
             x=None if best is None else np.array(best.x),
-            fun=fun,
+            fun=incumbent.value,
             nfev=history.n_evaluated,
             nit=sum(t.reason.source not in NOT_PROPOSED and t.reason.retry_of is None for t in history.trials),
             success=best is not None,
@@ -107,10 +108,10 @@ class Result(Viewable, Tabular, OptimizeResult):
             func_vals=np.array([t.value for t in complete], dtype=float),
             history=history.trials,
             n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
-            noise=noise,
+            noise=incumbent.noise,
             specified_noise=None if math.isnan(history.default_noise) else history.default_noise,
-            fun_std=fun_std,
-            model_difference=difference,
+            fun_std=incumbent.std,
+            model_difference=incumbent.difference,
             space=snapshot.domain.space,
             seed=seed,
             direction=history.direction,
@@ -192,12 +193,13 @@ class Result(Viewable, Tabular, OptimizeResult):
 def with_std(value: float, std: float, digits: int = 10) -> str:
     """A value and its standard deviation, if that is not 0.
 
-    The value has so many significant digits, but none beyond the second one of the standard deviation.
+    The value has at most ``digits`` significant digits, and none beyond the second one of the standard deviation.
     """
     if not std > 0:
         return f"{value:.{digits}g}"
     if value != 0:
-        digits = min(max(math.ceil(math.log10(abs(value)) - math.log10(std)) + 2, 1), digits)
+        leading = math.floor(math.log10(abs(value))) - math.floor(math.log10(std))
+        digits = min(max(leading + 2, 1), digits)
     return f"{value:.{digits}g} ± {std:.2g}"
 
 

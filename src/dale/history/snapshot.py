@@ -83,7 +83,8 @@ class Snapshot:
         if best is None:
             return Incumbent(None, None, 0.0)
         value = self.history.direction.from_loss(best.value)
-        return Incumbent(self.history.trials[observations.ids[best.row]], value, *best[2:])
+        trial = self.history.trials[observations.ids[best.row]]
+        return Incumbent(trial, value, best.noise, best.std, best.difference)
 
     @property
     def is_noisy(self) -> bool:

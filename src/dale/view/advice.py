@@ -175,7 +175,8 @@ class Noise:
     Attributes:
         std: Standard deviation of the noise, ``result.noise``.
         relative: The same as a fraction of the range of the values.
-        best_std: Standard deviation of the best value, ``result.fun_std``; that of the noise where no model needs it.
+        best_std: Standard deviation of the best value, ``result.fun_std``; the noise itself where it is too small to be
+            modelled.
     """
 
     std: float

@@ -66,12 +66,12 @@ def _page(title: str, *parts: str) -> str:
 
 
 def _best(view: RunView) -> str:
-    best, value, noise, std, _ = view.snapshot.incumbent
-    if best is None or value is None:
+    best = view.snapshot.incumbent
+    if best.trial is None or best.value is None:
         return "<p>no feasible value yet</p>"
-    label = "best value" if noise == 0 else f"best value (noise {noise:.2g})"
-    rows = [(label, with_std(value, std)), *_params(best.params, view.space)]
-    return _table(["", ""], [*rows, ("found in", f"trial {best.id}")])
+    label = "best value" if best.noise == 0 else f"best value (noise {best.noise:.2g})"
+    rows = [(label, with_std(best.value, best.std)), *_params(best.trial.params, view.space)]
+    return _table(["", ""], [*rows, ("found in", f"trial {best.trial.id}")])
 
 
 def _params(params: Any, space: Space) -> list[tuple[str, Any]]:

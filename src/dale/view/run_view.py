@@ -137,21 +137,25 @@ class RunView:
             model, scale = self.observations.noisy_gp, self.observations.standardize
             ids = self.observations.ids[model.rows].tolist()
             losses = [scale.inverse(model.untransformed(float(mean))) for mean in model.means]
-            best, value, *_ = self.snapshot.incumbent
+            value = self.snapshot.incumbent.value
             least = -math.inf if value is None else self.direction.loss(value)  # no other mean is better
             means = [self.direction.from_loss(max(loss, least)) for loss in losses]
-            if best is not None and value is not None:
-                means = [value if i == best.id else mean for i, mean in zip(ids, means, strict=True)]
+            if value is not None:
+                means = [value if self._is_at_best(i) else mean for i, mean in zip(ids, means, strict=True)]
             return dict(zip(ids, means, strict=True))
 
     def posterior_std(self, trial: Trial) -> float:
         """Standard deviation of the posterior mean of one of the trials in ``posterior_means``."""
-        best, std = self.snapshot.incumbent.trial, self.snapshot.incumbent.std
-        if best is not None and best.id == trial.id:
-            return std
+        if self._is_at_best(trial.id):
+            return self.snapshot.incumbent.std
         with computing():
             row = int(np.flatnonzero(self.observations.ids == trial.id)[0])
             return self.observations.standardize.inverse_scale(self.observations.noisy_gp.at(row)[1])
+
+    def _is_at_best(self, number: int) -> bool:
+        """Whether the trial with this id is the recommended one or a replicate of it."""
+        best = self.snapshot.incumbent.trial
+        return best is not None and np.array_equal(self.trials[number].unit_x, best.unit_x)
 
     def named(self, trial: Trial) -> dict[str, Any]:
         """The parameters of a trial by name, without those that are inactive."""

@@ -15,7 +15,7 @@ from dale_bench.page.published import BBOB, DALE, LONG, SLOW, Published, SuiteRu
 from dale_bench.tables import Table
 
 LONG_TEXT = """
-### Longer runs and more variables
+### Longer runs
 
 ![Fraction of the BBOB targets reached in longer runs](images/benchmarks/bbob-long.png)
 """
@@ -33,7 +33,7 @@ def bbob(published: Published) -> str:
 
 def bbob_long(published: Published) -> str:
     """The section on runs on bbob with budgets in proportion to the dimension."""
-    text = _suite(published, published.bbob_long, *LONG)
+    text = _suite(published, published.bbob_long, LONG)
     return joined(LONG_TEXT, text) if text else ""
 
 

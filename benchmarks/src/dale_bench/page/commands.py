@@ -9,6 +9,8 @@ from dale_bench.coco.runs import Run as CocoRun
 from dale_bench.coco.suites import SUITES
 from dale_bench.commands.coco import DEFAULT_BUDGET
 from dale_bench.page.published import RESULTS
+from dale_bench.real import PROBLEMS
+from dale_bench.real.contenders import ENTRIES
 from dale_bench.real.scores import Scores
 
 
@@ -48,13 +50,28 @@ def _options(runs: Sequence[CocoRun]) -> tuple[str, ...]:
     )
 
 
-def real_command(scores: Scores, kind: str) -> str:
-    """The command that makes all runs on the real problems of a kind."""
-    seeds = max(seed for by in scores.runs.values() for runs in by.values() for seed in runs) + 1
-    methods, rows = ",".join(scores.methods), f"{RESULTS}/real/{kind}.jsonl"
-    return _command(
-        "dale bench real run", f"--kind {kind}", f"--seeds {seeds}", f"--methods {methods}", f"--rows {rows}"
-    )
+def real_commands(scores: Scores, kind: str) -> list[str]:
+    """The commands that make all runs on the real problems of a kind."""
+    methods: dict[tuple[int, tuple[str, ...]], list[str]] = {}  # (number of seeds, problems) -> methods
+    for method in scores.methods:
+        problems: dict[int, list[str]] = {}
+        for problem, by in scores.runs.items():
+            if method in by:
+                problems.setdefault(max(by[method]) + 1, []).append(problem)
+        applies = [name for name in scores.runs if not ENTRIES[method].obstacle(PROBLEMS[name])]
+        for seeds, names in problems.items():
+            methods.setdefault((seeds, () if names == applies else tuple(names)), []).append(method)
+    return [
+        _command(
+            "dale bench real run",
+            f"--kind {kind}",
+            f"--only {','.join(only)}" if only else "",
+            f"--seeds {seeds}",
+            f"--methods {','.join(names)}",
+            f"--rows {RESULTS}/real/{kind}.jsonl",
+        )
+        for (seeds, only), names in methods.items()
+    ]
 
 
 def _ranges(numbers: Collection[int]) -> str:

@@ -24,7 +24,7 @@ DALE, RANDOM = "default", "random"
 CHECKPOINTS = (25, 50, 100, 200, 500, 1000)  # evaluations; the last three within the budget are shown
 MULTIPLES = (2, 5, 10, 20, 50, 100, 200)  # the same for budgets in proportion to the dimension d: evaluations / d
 BBOB = ("coco/bbob.jsonl", "coco/bbob-peers.jsonl")
-LONG = ("coco/bbob-long.jsonl", "coco/bbob-d20.jsonl")
+LONG = "coco/bbob-long.jsonl"
 SLOW = "coco/bbob-slow-peers.jsonl"
 ROTATED = ":moved:rotated"
 
@@ -142,7 +142,7 @@ class Published:
     @cached_property
     def bbob_long(self) -> SuiteRuns | None:
         """The runs on bbob with a budget in proportion to the dimension."""
-        return suite_runs(self.coco_rows(*LONG), scaled=True)
+        return suite_runs(self.coco_rows(LONG), scaled=True)
 
     @cached_property
     def bbob_slow(self) -> SuiteRuns | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dale_bench.comparison import SIGNIFICANT
-from dale_bench.page.commands import real_command
+from dale_bench.page.commands import real_commands
 from dale_bench.page.markdown import table_text
 from dale_bench.page.published import DALE, Published
 from dale_bench.real.report import label, pairs_table, rank_parts, significant
@@ -24,7 +24,7 @@ def compared(published: Published) -> str:
     for kind, scores in published.real.items():
         rows += _lines(scores, kind)
         remarks.append(f"{kind}: {_where_behind(scores)}")
-        commands.append(real_command(scores, kind))
+        commands += real_commands(scores, kind)
     return table_text((HEADER, rows), remarks, commands)
 
 
@@ -42,7 +42,7 @@ def _where_behind(scores: Scores) -> str:
     counts: dict[int, list[str]] = {}
     lower, better = [], []
     for problem, by in scores.runs.items():
-        counts.setdefault(min(map(len, by.values())), []).append(problem)
+        counts.setdefault(min(len(by[m]) for m in scores.complete_methods()), []).append(problem)
         if DALE not in by:
             continue
         values = {m: scores.values(problem, m, 1) for m in by}
@@ -55,5 +55,11 @@ def _where_behind(scores: Scores) -> str:
         f"{n} seed{'s' * (n > 1)}" + (f" on {', '.join(names)}" if len(counts) > 1 else "")
         for n, names in counts.items()
     ]
+    fewer = [
+        f"{label(m)} {min(ns)}" + (f" to {max(ns)}" if max(ns) > min(ns) else "")
+        for m in scores.methods
+        if m not in scores.complete_methods() and (ns := [len(by[m]) for by in scores.runs.values() if m in by])
+    ]
+    seeds += [f"of the others {', '.join(fewer)}"] if fewer else []
     found = f"{', '.join(seeds)}; a peer has the lowest median on {', '.join(lower) or 'none'}"
     return f"{found}, and is significantly better on {', '.join(better) or 'none'}"

@@ -2,8 +2,9 @@
 
 A few failures among the first trials may belong to other parameters, but the model of failures expects more of them at
 the same option, and the models of the objective have no value there: the option would never be tried again. So the
-incumbent, whose other values are known to complete, is evaluated with this option. If that fails too, the two trials
-differ in the option alone, and it is left to the models: each option is tried in this way once.
+incumbent, whose other values are known to complete, is evaluated with this option; parameters that the option activates
+get a middle value. If that fails too, the two trials differ in the option and in what it activates alone, and it is
+left to the models: each option is tried in this way once.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def propose_failed_option(snapshot: Snapshot, incumbent: Vector) -> Proposal | N
 
 
 def _failed_only(snapshot: Snapshot) -> Iterator[tuple[slice, Vector]]:
-    """Columns and coordinates of options that have failed, but neither completed nor are pending, nor to blame."""
+    """Columns and coordinates of each option that failed, never completed, is not pending, and was not tested yet.
+
+    It was tested if it failed with the other values of a completed trial.
+    """
     observations, domain = snapshot.history.observations, snapshot.domain
     if not observations.failed.any() or domain.ordered.all():
         return
@@ -42,16 +46,16 @@ def _failed_only(snapshot: Snapshot) -> Iterator[tuple[slice, Vector]]:
         columns = domain.space.columns(name)
         if parameter.ordered or columns.start == columns.stop or (domain.held and name in domain.held.values):
             continue
-        at_option = failed[failed_active[:, columns.start]][:, columns]
-        for option in dict.fromkeys(map(tuple, at_option.tolist())):
+        candidates = np.flatnonzero(failed_active[:, columns.start])
+        for option in dict.fromkeys(map(tuple, failed[candidates][:, columns].tolist())):
             if np.any(np.all(tried[:, columns] == option, axis=1)):
                 continue
-            same = np.zeros(failed.shape[1], dtype=bool)  # coordinates in which the trials need not agree
-            same[columns] = True
-            rows = np.flatnonzero(failed_active[:, columns.start] & np.all(failed[:, columns] == option, axis=1))
-            agree = (
-                np.all((failed[i] == completed) | same | ~failed_active[i] | ~completed_active, axis=1).any()
-                for i in rows
+            ignored = np.zeros(failed.shape[1], dtype=bool)  # coordinates in which the trials need not agree
+            ignored[columns] = True
+            rows = candidates[np.all(failed[candidates][:, columns] == option, axis=1)]
+            is_tested = any(
+                np.all((failed[i] == completed) | ignored | ~failed_active[i] | ~completed_active, axis=1).any()
+                for i in rows.tolist()
             )
-            if not any(agree):
+            if not is_tested:
                 yield columns, np.array(option)

@@ -70,14 +70,14 @@ def _status(view: RunView, *, live: bool, budget: int | None, message: str | Non
 
 
 def _best(view: RunView) -> dict[str, Any] | None:
-    best, value, _, std, _ = view.snapshot.incumbent
-    if best is None or value is None:
+    best = view.snapshot.incumbent
+    if best.trial is None or best.value is None:
         return None
-    named = view.named(best)
+    named = view.named(best.trial)
     return {
-        "value": with_std(value, std, N_DIGITS),
+        "value": with_std(best.value, best.std, N_DIGITS),
         "noisy": view.is_noisy,
-        "trial": best.id,
+        "trial": best.trial.id,
         "params": [[name, text_of(named[name])] for name in view.space.names if name in named],
     }
 
