@@ -116,13 +116,11 @@ class Snapshot:
         evaluation of a pending point is worth (``may_replicate``).
         """
         history = self.history
-        if self.domain.continuous.any():
-            return history.pending if self.is_noisy else history.seen
-        will_be_noisy = history.default_noise > 0 and len(history.observations.X) == 0
-        if self.is_noisy and may_replicate:
-            return history.pending[:0]
-        if (self.is_noisy or will_be_noisy) and self.domain.exhausted(history.pending):
-            return history.pending[:0]
+        if not self.domain.continuous.any():
+            will_be_noisy = history.default_noise > 0 and len(history.observations.X) == 0
+            all_pending = (self.is_noisy or will_be_noisy) and self.domain.exhausted(history.pending)
+            if (self.is_noisy and may_replicate) or all_pending:
+                return history.pending[:0]
         return history.pending if self.is_noisy else history.seen
 
     @property

@@ -231,11 +231,7 @@ class Tolerance:
             return self._holds_with_noise(snapshot, tolerance)
         if snapshot.is_exhausted and not snapshot.is_noisy:
             return len(snapshot.history.pending) == 0 and snapshot.last_replicate is None
-        calm_since = _calm_since(snapshot.history, lambda reason: _expects_less(reason, tolerance))
-        if calm_since is None or not _gain(snapshot.history, calm_since) < tolerance:
-            return False
-        reason = self.next_reason(snapshot)
-        return reason.source is Source.GLOBAL and _expects_less(reason, tolerance)
+        return self._is_calm(snapshot, tolerance, lambda reason: _expects_less(reason, tolerance), _gain)
 
     def _holds_with_noise(self, snapshot: Snapshot, tolerance: float) -> bool:
         incumbent = snapshot.incumbent
@@ -247,8 +243,18 @@ class Tolerance:
         def expects_less(reason: Reason) -> bool:
             return _expects_less(reason, tolerance) and _could_gain(reason, best, direction) < tolerance
 
+        return self._is_calm(snapshot, tolerance, expects_less, _gain_of_means)
+
+    def _is_calm(
+        self,
+        snapshot: Snapshot,
+        tolerance: float,
+        expects_less: Callable[[Reason], bool],
+        gain: Callable[[History, int], float],
+    ) -> bool:
+        """Whether the last proposals expected and gained less than the tolerance, and the next one expects less."""
         calm_since = _calm_since(snapshot.history, expects_less)
-        if calm_since is None or not _gain_of_means(snapshot.history, calm_since) < tolerance:
+        if calm_since is None or not gain(snapshot.history, calm_since) < tolerance:
             return False
         reason = self.next_reason(snapshot)
         return reason.source is Source.GLOBAL and expects_less(reason)
