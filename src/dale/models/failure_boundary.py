@@ -268,11 +268,12 @@ def propagate(
         n_sweeps: The number of sweeps at most.
 
     Returns:
-        Means (n,), variances (n,) and the log probability.
+        Means (n,), variances (n,) and the log probability. Where the sweeps do not converge, as those of many close
+        points with different outcomes, it is the median of the later ones: that of the last one may be anything.
     """
     highest = MAX_PRECISION / np.diag(K)
     tau, nu = _bounded(1 / variances, values / variances, highest)  # natural parameters
-    log_evidence = -math.inf
+    log_evidences = []
     for _ in range(n_sweeps):
         root = np.sqrt(tau)
         try:
@@ -290,12 +291,13 @@ def propagate(
         shrunk = np.maximum(1 - ratio * (u + ratio), 1 / MAX_PRECISION)  # of the variance by the truncation
         new_tau = np.maximum(cavity * (1 / shrunk - 1), MIN_PRECISION / np.diag(K))
         new_nu = cavity * (mean + sign * std * ratio) / shrunk - cavity * mean
-        log_evidence = _log_evidence(L, c, tau, nu, mean, std, float(np.sum(log_ndtr(u))))
+        log_evidences.append(_log_evidence(L, c, tau, nu, mean, std, float(np.sum(log_ndtr(u)))))
         change = float(np.max(np.abs(new_tau - tau) / (tau + new_tau)))
         tau, nu = _bounded(tau + DAMPING * (new_tau - tau), nu + DAMPING * (new_nu - nu), highest)
         if change < TOLERANCE:
-            break
-    return nu / tau, 1 / tau, log_evidence
+            return nu / tau, 1 / tau, log_evidences[-1]
+    later = log_evidences[len(log_evidences) // 2 :]
+    return nu / tau, 1 / tau, float(np.median(later)) if later else -math.inf
 
 
 def _log_evidence(L: Matrix, c: float, tau: Vector, nu: Vector, mean: Vector, std: Vector, log_signs: float) -> float:
