@@ -231,7 +231,7 @@ def test_importance_is_a_decomposition_of_the_variance(kind):
     assert np.all(data.main >= 0)
     assert np.all(data.total >= data.main - 1e-9)
     assert np.all(data.total <= 1 + 1e-5)
-    tolerance = 0.1 if kind == "conditional" else 1e-5  # by sampling; rounding errors of the weights
+    tolerance = 0.1 if kind == "conditional" else 1e-4  # by sampling; rounding errors of the weights
     assert np.sum(data.main) + np.sum(np.triu(data.pairs, 1)) <= 1 + tolerance
     assert np.nansum(data.near_best) == pytest.approx(1)
     assert data.explained > 0.5
