@@ -270,5 +270,7 @@ def test_a_kernel_is_used_by_every_global_model(monkeypatch):
     for _ in range(7):
         trial = noisy.ask()
         noisy.tell(trial, float(np.sin(9 * trial.x[0])))
-    search = NoisySearch.of(method.global_model, noisy.snapshot, np.random.default_rng(0))
+    search = NoisySearch.of(
+        method.global_model, noisy.snapshot, noisy.snapshot.history.observations.modelled, np.random.default_rng(0)
+    )
     assert isinstance(search.posterior().kernel, Matern52)

@@ -55,7 +55,7 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     """The local minima of a run, best first, without those that are infeasible or where evaluations mostly fail."""
     if not np.all(domain.ordered):
         return ()  # a polynomial across unordered options has no meaning
-    observations = history.observations.inliers
+    observations = history.observations.smoothed
     some = observations.has_value
     if not some.any():
         return ()
@@ -71,7 +71,7 @@ def find_minima(history: History, domain: Domain) -> tuple[LocalMinimum, ...]:
     minima = [_at_closed_region(_in_units(m, scale, domain.space), m, scale, history.trials) for m in found]
     if noise.level > 0:
         best = history.observations.best
-        std = noise.level if best is None else best.noise
+        std = best.noise if best is not None and best.noise > 0 else noise.level
         minima = [dataclasses.replace(m, error=max(m.error, std), converged=False) for m in minima]
     return tuple(_in_direction(m, history.direction) for m in minima)
 

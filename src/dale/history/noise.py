@@ -74,6 +74,11 @@ class NoiseEstimate:
         return cls(detected, None, is_modelled, is_large, is_discrete, is_detected=True)
 
     @classmethod
+    def of_scatter(cls, std: float, y: Vector) -> NoiseEstimate:
+        """What models of values y (n,) that are exact, but rough, take as noise."""
+        return cls(std, None, *_matters(std, y))
+
+    @classmethod
     def of_known(cls, known: Vector, y: Vector, *, is_detected: bool) -> NoiseEstimate:
         """The noise in values y (n,) with known standard deviations (n,)."""
         level = float(np.median(known[known > 0])) if np.any(known > 0) else 0.0

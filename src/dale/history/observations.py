@@ -13,8 +13,10 @@ from scipy.spatial import cKDTree
 from dale._arrays import Matrix, Vector
 from dale.history.noise import NoiseEstimate, find_replicates
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
+from dale.history.reason import Source
 from dale.history.recommendation import Center, NoisyData, recommend
-from dale.history.trial import Trial
+from dale.history.roughness import is_proved, scatter
+from dale.history.trial import Trial, TrialState
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
 from dale.models.kernels.squared_exponential import SquaredExponential
@@ -124,6 +126,62 @@ class Observations:
             clean = replace(self, y=y)
         clean.__dict__["inliers"] = clean  # of what is left, nothing is removed a second time
         return clean
+
+    @cached_property
+    def smoothed(self) -> Observations:
+        """The inliers; where probes have proved that values are rough, with their scatter as noise."""
+        if self.noise.modelled or not is_proved(self.trials):
+            return self.inliers
+        found = self.inliers._without_replicates()  # they agree, which would deny the noise
+        std = found.scatter()
+        if std == 0:
+            return self.inliers
+        rough = replace(found)
+        rough.__dict__.update(inliers=rough, noise=NoiseEstimate.of_scatter(std, found.y[found.has_value]))
+        return rough
+
+    @cached_property
+    def modelled(self) -> Observations:
+        """What a method models: the same; where values are exact and smooth, without what only tests that.
+
+        A model that interpolates can have one value at a point only, and probes would count like points that say more.
+        """
+        if self.smoothed.noise.modelled:
+            return self.smoothed
+        found = self.inliers._without_replicates()
+        is_probe = found._is_from(Source.PROBE)
+        return found.rows(~is_probe) if is_probe.any() else found
+
+    @property
+    def roughness(self) -> float:
+        """Standard deviation by which values scatter around a smooth function although they are exact; 0 for none."""
+        is_rough = self.smoothed.noise.modelled and not self.noise.modelled
+        return self.smoothed.noise.level if is_rough else 0.0
+
+    def scatter(self) -> float:
+        """The same as the values around the lowest one suggest it, proved or not."""
+        some, scale = self.has_value, self.standardize
+        return scale.inverse_scale(scatter(self.X[some], scale.above_lowest(self.y[some]), self.trials))
+
+    def _is_from(self, source: Source) -> np.ndarray:
+        """Which rows have a value of this source, (n,)."""
+        trials = (self.trials[i] for i in self.ids.tolist())
+        found = [t.reason.source is source and t.state is TrialState.COMPLETE for t in trials]
+        return np.array(found, dtype=bool) & self.has_value
+
+    def _without_replicates(self) -> Observations:
+        """The observations without replicates, or without the values that one repeats if it is lower than all of them.
+
+        A model that interpolates can have one value at a point only.
+        """
+        is_replicate = self._is_from(Source.REPLICATE)
+        drop = is_replicate.copy()
+        for row in np.flatnonzero(is_replicate):
+            repeated = np.all(self.X[row] == self.X, axis=1) & ~is_replicate & self.has_value
+            if np.all(self.y[row] < self.y[repeated]):
+                drop |= repeated
+                drop[row] = False
+        return self.rows(~drop) if drop.any() else self
 
     @cached_property
     def noise(self) -> NoiseEstimate:

@@ -24,6 +24,7 @@ class Source(StrEnum):
     GLOBAL = "global"  # the maximum of the global model's acquisition function
     LOCAL = "local"  # a local model: the minimum of a quadratic region, or a step of a Taylor model
     REPLICATE = "replicate"  # the incumbent again, to test for noise
+    PROBE = "probe"  # a point very close to the incumbent, to test for roughness
     FAILED_OPTION = "failed_option"  # the incumbent with an option of which all evaluations have failed
     SPACE_FILLING = "space_filling"  # far from all others, where no model has a proposal
 
@@ -90,6 +91,8 @@ class Reason:
         step: The step of a Taylor model.
         closed_regions: Regions that were closed before this proposal.
         retry_of: Id of the trial that is retried after a transient failure; all else is as it was chosen then.
+        probe_of: Id of the trial beside which a probe lies.
+        scatter: Standard deviation of the scatter of values that it tests for.
         log_alpha: Logarithm of the best expected improvement outside the regions, in units of the objective, at the
             length-scale that was chosen: alpha*_{n-1} of the next decision to cool down, where Alg. 2 stores it.
 
@@ -111,6 +114,8 @@ class Reason:
     step: TrustRegionStep | None = None
     closed_regions: tuple[ClosedRegion, ...] = ()
     retry_of: int | None = None
+    probe_of: int | None = None
+    scatter: float | None = None
     log_alpha: float | None = None
 
     def in_direction(self, direction: Direction) -> Reason:
@@ -122,7 +127,16 @@ class Reason:
 
         Length-scale, closed regions and the step, which counts as a failure, stay part of the history.
         """
-        return replace(self, source=Source.SPACE_FILLING, expected_improvement=None, mean=None, std=None, region=None)
+        return replace(
+            self,
+            source=Source.SPACE_FILLING,
+            expected_improvement=None,
+            mean=None,
+            std=None,
+            region=None,
+            probe_of=None,
+            scatter=None,
+        )
 
     def retried(self, trial: int, length_scale: float | None) -> Reason:
         """The reason of a retry of a trial, as if that had never been proposed.
@@ -160,6 +174,7 @@ _WITHOUT_A_MODEL = {
     Source.USER: "point of the user",
     Source.INITIAL_DESIGN: "initial design",
     Source.REPLICATE: "the incumbent again, to test for noise",
+    Source.PROBE: "beside the incumbent, to test for roughness",
     Source.FAILED_OPTION: "the incumbent with an option of which all evaluations have failed",
     Source.SPACE_FILLING: "far from all other points",
 }

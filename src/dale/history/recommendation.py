@@ -179,14 +179,14 @@ def recommend(
     ends: list[Center] = []
     for row in data.first[list(_candidates(data, lowest, feasible, trials, ids))].tolist():
         if feasible[row] and all(np.max(np.abs(end.model.frame.to_local(data.X[row]))) > REACH for end in ends):
-            starts[row] = data.fit(row, *_frame(data.X[row], trials))
+            starts[row] = data.fit(row, *smallest_region(data.X[row], trials))
             ends.append(descend(data, starts[row], feasible))
     credible = [end for end in ends if _is_credible(data, end)]
     best = min(credible or ends[-1:], key=lambda end: _upper(data, end), default=None)
     if best is None or not _is_worse(data, best, log_density):
         return best
     row = int(data.first[lowest])
-    return (starts.get(row) or data.fit(row, *_frame(data.X[row], trials)))._replace(is_global=True)
+    return (starts.get(row) or data.fit(row, *smallest_region(data.X[row], trials)))._replace(is_global=True)
 
 
 def _is_worse(data: NoisyData, center: Center, log_density: Vector) -> bool:
@@ -243,7 +243,7 @@ def _std(trial: Trial) -> float:
     return math.inf if std is None or _step(trial).noise is None else std
 
 
-def _frame(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:
+def smallest_region(x: Vector, trials: Sequence[Trial]) -> tuple[float, Matrix | None]:
     """Radius and shape of the smallest region that reached a point (d,); those of a new region if none did."""
     found: tuple[float, Matrix | None] = (INITIAL_RADIUS, None)
     for step in map(_step, _steps(trials)):

@@ -49,6 +49,8 @@ class Result(Viewable, Tabular, OptimizeResult):
             then it is not among ``keys()``.
         noise: Standard deviation of the noise in the values, as specified or as detected; 0 where there is none. Where
             it varies, that at the best point.
+        roughness: Standard deviation by which values scatter around a smooth function, although they are exact, as
+            those of a simulation on a mesh, or with a fixed random seed; 0 unless probes prove it.
         specified_noise: The ``noise=`` of the run; None for ``"auto"``.
         fun_std: Standard deviation of ``fun``, which is the mean of a model where values are noisy; 0 otherwise.
         model_difference: The part of ``fun_std`` that the local and the global model of noisy values differ by, beyond
@@ -80,6 +82,7 @@ class Result(Viewable, Tabular, OptimizeResult):
     history: tuple[Trial, ...]
     n_failed: int
     noise: float
+    roughness: float
     specified_noise: float | None
     fun_std: float
     model_difference: float
@@ -109,6 +112,7 @@ class Result(Viewable, Tabular, OptimizeResult):
             history=history.trials,
             n_failed=sum(t.state is TrialState.FAILED for t in history.trials),
             noise=incumbent.noise,
+            roughness=history.observations.roughness,
             specified_noise=None if math.isnan(history.default_noise) else history.default_noise,
             fun_std=incumbent.std,
             model_difference=incumbent.difference,
@@ -173,6 +177,8 @@ class Result(Viewable, Tabular, OptimizeResult):
             if self.get("fun_std"):
                 lines.append(f"            {_error(self)}")
             lines.append(f"best point  {format_point(self.params)}")
+        if self.get("roughness"):
+            lines.append(f"roughness   {self.roughness:.2g}: by this much, exact values scatter around the models")
         if self.get("fixed"):
             lines.append(f"{'held':<11} {format_point(self.fixed)}")
         for k, m in enumerate(self.local_minima, 1):

@@ -184,7 +184,7 @@ def _new_trial(number: int, content: Mapping[str, Any], space: Space, direction:
     params = params_from_json(content["params"], unit_x, space)
     reason = reason_from_json(content["reason"])
     centers = [region.center for region in (*reason.closed_regions, reason.step) if region is not None]
-    for earlier in (*centers, reason.retry_of):
+    for earlier in (*centers, reason.retry_of, reason.probe_of):
         _earlier(0 if earlier is None else earlier, max(number, 1))
     state = TrialState(content.get("state", TrialState.PENDING))
     return Trial(

@@ -170,13 +170,13 @@ class Failures:
 
 @dataclass(frozen=True)
 class Noise:
-    """Values are noisy.
+    """Values are noisy; or exact but rough, so that they look noisy to the models.
 
     Attributes:
-        std: Standard deviation of the noise, ``result.noise``.
+        std: Standard deviation of the noise, ``result.noise``; of rough values ``result.roughness``.
         relative: The same as a fraction of the range of the values.
         best_std: Standard deviation of the best value, ``result.fun_std``; the noise itself where it is too small to be
-            modelled.
+            modelled; 0 of rough values.
     """
 
     std: float
@@ -184,8 +184,10 @@ class Noise:
     best_std: float
 
     def __str__(self) -> str:
-        noise = f"noise of {self.std:.2g} ({100 * self.relative:.2g} % of the observed range)"
-        return f"Values have {noise}; the best value is known to ± {self.best_std:.2g}."
+        size = f"{self.std:.2g} ({100 * self.relative:.2g} % of the observed range)"
+        if self.best_std == 0:
+            return f"Values are exact, but scatter by {size} from point to point; the models follow their trend."
+        return f"Values have noise of {size}; the best value is known to ± {self.best_std:.2g}."
 
 
 @dataclass(frozen=True)
@@ -362,11 +364,12 @@ def _failures(view: RunView) -> Failures | None:
 
 
 def _noise(view: RunView) -> Noise | None:
-    best = view.snapshot.incumbent
+    best, roughness = view.snapshot.incumbent, view.snapshot.history.observations.roughness
     width = float(np.ptp(view.values)) if len(view.values) else 0.0
-    if best.noise == 0 or not width > 0:
+    std = max(best.noise, roughness)
+    if std == 0 or not width > 0:
         return None
-    return Noise(best.noise, best.noise / width, best.std if view.is_noisy else best.noise)
+    return Noise(std, std / width, 0.0 if roughness > 0 else best.std if view.is_noisy else best.noise)
 
 
 def _constraints(view: RunView) -> ConstraintActivity | None:

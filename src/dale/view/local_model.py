@@ -19,8 +19,8 @@ MAX_POINTS = 120  # observations in the model, unless these are more
 
 
 def local_model(view: RunView, best: Trial) -> TaylorModel | None:
-    """The model of standardised values; None for noisy or too few values, and among options."""
-    if view.is_noisy or best.value is None or not np.all(view.space.ordered):
+    """The model of standardised values; None for noisy, rough or too few values, and among options."""
+    if view.observations.smoothed.noise.modelled or best.value is None or not np.all(view.space.ordered):
         return None
     some = view.observations.has_value
     X, y = view.observations.X[some], view.observations.standardize.above_lowest(view.observations.y[some])

@@ -119,7 +119,7 @@ class RunView:
             raise ValueError(NO_VALUE)
         kept = self.snapshot.cache.of(_LastSurrogate)
         if kept.fitted is None or kept.fitted[0] is not self.observations:
-            kept.fitted = self.observations, PlotSurrogate.of(self.observations, self.space, self.direction)
+            kept.fitted = self.observations, PlotSurrogate.of(self.observations.smoothed, self.space, self.direction)
         return kept.fitted[1]
 
     @cached_property

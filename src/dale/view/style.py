@@ -43,6 +43,7 @@ SOURCE_STYLES = {
     Source.GLOBAL: SourceStyle("global model", SKY, "o"),
     Source.LOCAL: SourceStyle("local model", "#E69F00", "D"),
     Source.REPLICATE: SourceStyle("replicate", "#D55E00", "X"),
+    Source.PROBE: SourceStyle("probe", "#D55E00", "+"),
     Source.FAILED_OPTION: SourceStyle("failed option", "#CC79A7", "v"),
     Source.SPACE_FILLING: SourceStyle("space-filling", "#009E73", "^"),
 }

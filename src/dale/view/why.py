@@ -198,7 +198,7 @@ def _alternatives(view: RunView, trial: Trial, method: Method | None) -> tuple[t
     reason = trial.reason
     if reason.source in (Source.ADDED, Source.USER, Source.INITIAL_DESIGN):
         return (), "none: no model was asked"
-    if reason.source in (Source.REPLICATE, Source.FAILED_OPTION):
+    if reason.source in (Source.REPLICATE, Source.PROBE, Source.FAILED_OPTION):
         return (), "none: this test comes before the models"
     if reason.retry_of is not None:
         return (), f"see trial {reason.retry_of}, of which this is a retry"

@@ -12,11 +12,7 @@ from dale.history.history import History
 from dale.history.reason import Reason, Source
 from dale.history.trial import Trial, TrialState
 from dale.methods.default import method as method_module
-from dale.methods.default.replicate import (
-    FAILURES_BEFORE_REPLICATE,
-    propose_replicate,
-    without_replicate,
-)
+from dale.methods.default.replicate import FAILURES_BEFORE_REPLICATE, propose_replicate
 from dale_bench.functions import get
 from hostile import FLAT
 from noisy_runs import smooth_data, with_data
@@ -238,19 +234,19 @@ class TestWithoutReplicate:
     @pytest.mark.parametrize("value", [1.0, 1.0 + 1e-12])
     def test_it_is_left_out(self, value):
         history = History.of(self.trials(value), 2)
-        left = without_replicate(history.observations, history)
+        left = history.observations.modelled
         assert left.ids.tolist() == [0, 1, 2, 3]
         assert len(left.X) == len(left.y) == len(left.noise_std) == len(left.constraints) == len(left.params) == 4
 
     def test_or_the_value_that_it_repeats_if_it_is_lower(self):
         history = History.of(self.trials(1.0 - 1e-12), 2)
-        assert without_replicate(history.observations, history).ids.tolist() == [1, 2, 3, 4]
+        assert history.observations.modelled.ids.tolist() == [1, 2, 3, 4]
 
     @pytest.mark.parametrize("state", [TrialState.PENDING, TrialState.FAILED])
     def test_without_a_value_it_changes_nothing(self, state):
         trials = self.trials(1.0)
         history = History.of([*trials[:4], replace(trials[4], state=state, value=None)], 2)
-        assert without_replicate(history.observations, history) is history.observations
+        assert history.observations.modelled is history.observations
 
     def test_a_step_function_loses_only_the_evaluation(self, monkeypatch):
         """With a replicate, 30 evaluations lead as far as 29 without one, though the gradient over it is 0."""

@@ -52,6 +52,7 @@ class LocalProblem:
         failures: Where evaluations fail; None if none has failed.
         failed: Points whose evaluation failed, (q, d); None for none.
         noisy: Fits a model with noise around an observation, in the metric of a region; None where there is no noise.
+        is_exact: Whether another evaluation of an observed point would give the same value.
     """
 
     X: Matrix
@@ -67,6 +68,7 @@ class LocalProblem:
     failures: FailureBoundary | None = None
     failed: Matrix | None = None
     noisy: Callable[[int, TrustRegion], Center] | None = None
+    is_exact: bool = True
 
     @property
     def atol(self) -> float:

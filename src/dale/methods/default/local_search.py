@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from dale.history.recommendation import Center
 from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
 from dale.methods.base import Proposal
+from dale.methods.default.candidates import LocalCandidate, LocalCandidates, LocalResult
 from dale.methods.default.constrained_step import constrained_step
 from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import Step, best_step
@@ -49,52 +49,13 @@ SAME_POINT = 1e-11  # maximum distance of coordinates at which two points count 
 STEEP_RESOLUTION = float(np.finfo(float).eps), 1e-14  # the same distance, and the minimum radius, at steep minima
 
 
-class LocalCandidate(NamedTuple):
-    """A step, and the row of the observation that it starts from."""
-
-    row: int
-    step: Step
-
-
-class LocalCandidates(NamedTuple):
-    """All steps that compete at one proposal.
-
-    Attributes:
-        incumbent: The step from the best observation; None if there is none.
-        other_options: The best step from observations with other options than the incumbent's.
-        uncovered: The step from the best observation outside the closed regions, if the best one is inside.
-        regions: All regions after these queries.
-        closed: Those that they closed.
-    """
-
-    incumbent: LocalCandidate | None
-    other_options: LocalCandidate | None
-    uncovered: LocalCandidate | None
-    regions: TrustRegionSet
-    closed: tuple[ClosedRegion, ...]
-
-
-class LocalResult(NamedTuple):
-    """The result of a query.
-
-    Attributes:
-        candidate: The step; None if there is none.
-        regions: All regions after the query.
-        closed: Those that it closed.
-    """
-
-    candidate: LocalCandidate | None
-    regions: TrustRegionSet
-    closed: tuple[ClosedRegion, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class LocalSearch:
     """The local side at one proposal.
 
     Attributes:
         snapshot: State of the run.
-        observations: Without outliers and the replicate.
+        observations: What the models see.
         trust_region: Settings of the regions; None for no local side.
         taylor: Settings of their models.
         rng: Draws the points that a search starts from.
@@ -166,14 +127,19 @@ class LocalSearch:
 
     @property
     def _is_noisy(self) -> bool:
-        """Whether the values have noise."""
-        return self.snapshot.history.observations.noise.modelled
+        """Whether the models take the values as noisy."""
+        return self.observations.noise.modelled
 
     @property
     def incumbent(self) -> int | None:
         """Row of the best point among the observations; None if it is not feasible."""
-        row = int(np.flatnonzero(self.observations.has_value)[self.best])
+        row = self.best_row
         return row if self.observations.feasible[row] else None
+
+    @property
+    def best_row(self) -> int:
+        """Row of the best point among the observations."""
+        return int(np.flatnonzero(self.observations.has_value)[self.best])
 
     def is_best_closed(self, regions: TrustRegionSet) -> bool:
         """Whether a closed region covers the best point."""
@@ -246,15 +212,11 @@ class LocalSearch:
             least = BISECTING * min_reduction if step.may_fail else negligible
             finished = may_finish and -step.lowest < least and step.log_ei < math.log(least)
             if finished or region.radius < min_radius:
-                has_noise = self.snapshot.history.observations.noise.level > 0
+                has_noise = self.observations.noise.level > 0
                 is_proved = finished and region.confirmed and not step.may_fail
                 converged = is_proved and not has_noise and step.violation_reduction is None
                 return self._close(row, step, region, regions, converged=converged)
-            if self.center is None:
-                is_new = bool(np.min(np.max(np.abs(self.X - step.point), axis=1)) >= min_distance)
-            else:  # an observed point may be evaluated again
-                is_new = not self._is_excluded(step.point)
-            if is_new and are_separated(step.point[None, :], self.failed, SAME_POINT)[0]:
+            if self._is_new(step.point, min_distance):
                 break
             if not may_finish and regions.covers(step.point[None, :])[0]:
                 return LocalResult(None, regions)  # the step leads into a closed region
@@ -265,6 +227,14 @@ class LocalSearch:
                 region = replace(region, radius=region.radius / 2)
         separated = self._is_separated(step.point, regions)
         return LocalResult(LocalCandidate(row, step) if separated else None, regions)
+
+    def _is_new(self, point: Vector, min_distance: float) -> bool:
+        """Whether the outcome at a point (d,) may be a surprise: with noise, also that of an observed point."""
+        has_failed = not are_separated(point[None, :], self.failed, SAME_POINT)[0]
+        if has_failed or (self.center is not None and self._is_excluded(point)):
+            return False
+        is_random = self.snapshot.history.observations.noise.modelled
+        return is_random or bool(np.min(np.max(np.abs(self.X - point), axis=1)) >= min_distance)
 
     def _is_hopeless(self, row: int) -> bool:
         """With noise: whether the global model excludes an observation, and so all steps from there."""
@@ -319,6 +289,7 @@ class LocalSearch:
             failures=self.snapshot.failures,
             failed=self.failed,
             noisy=None if self.center is None else self._noisy,
+            is_exact=not self.snapshot.history.observations.noise.modelled,
         )
         if self.snapshot.is_constrained:
             return constrained_step(problem, self.rng, self._n_infeasible)

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dale._arrays import Matrix, Vector
 from dale.methods.default.local_model import LocalProblem
@@ -34,6 +35,7 @@ MEAN_TOLERANCE = Tolerance(gtol=1e-15, ftol=1e-15)  # gtol relative to the gradi
 MAX_UNCERTAINTY = 0.05  # std plus remainder of a certain step, relative to the predicted reduction
 STEP_RESOLUTION = 2.0**-12  # of the step's length; finer digits would only carry rounding errors
 SURE_GAIN = 2.0  # predicted reductions below so many stds of the noise are within it
+ASIDE = 0.05  # least distance of a step from observed points where values are rough, in radii
 HALVINGS = 12  # of steps that may fail: a search starts at the best of them
 CERTAIN_RESOLUTION = 2.0**-26  # of a certain step's length
 
@@ -101,6 +103,8 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
             z = best[0]
         else:
             z = box.minimize(problem.negative_log_acquisition(target), np.vstack([z, best]), LOG_EI_TOLERANCE)[0]
+    if problem.noisy is not None and problem.is_exact:
+        z = _aside(problem, z, draws, target)
     x = _rounded(box, z, CERTAIN_RESOLUTION if certain else STEP_RESOLUTION)
     if not problem.domain.is_continuous:
         x = best_snapped(problem, np.vstack([x, model.frame.to_cube(draws)]), target)
@@ -112,6 +116,18 @@ def best_step(problem: LocalProblem, rng: np.random.Generator) -> Step:
     log_ei = problem.log_acquisition(z[None, :], target)
     mean, std, completes = float(mean_there[0]), float(std_there[0]), problem.completes_at(z)
     return Step(x, z, float(log_ei[0]), mean, std, lowest, certain, model, may_fail, completes=completes)
+
+
+def _aside(problem: LocalProblem, z: Vector, draws: Matrix, target: float) -> Vector:
+    """The step z (d,) or, if it leads to an observed point, the best of the others (m, d) that do not, (d,).
+
+    Where values are rough, the model does not interpolate, and its best step may be a point whose value is known.
+    """
+    seen = problem.frame.to_local(problem.seen)
+    if np.min(np.linalg.norm(seen - z, axis=1)) >= ASIDE:
+        return z
+    new = draws[np.min(cdist(draws, seen), axis=1) >= ASIDE]
+    return new[np.argmax(problem.log_acquisition(new, target))] if len(new) else z
 
 
 def shortened(z: Vector, draws: Matrix) -> Matrix:

@@ -7,8 +7,8 @@
    and variance those of the values. Once a region has been closed, its kernel may be that of trend and
    ripples (``basin_kernel.py``). It proposes the maximum of log EI outside the closed regions (``global_search.py``).
 4. The selection between them, by log EI (``selection.py``).
-5. If values are noisy, the local models average, and the global side is a model of signal and noise
-   (``noisy_search.py``).
+5. If values are noisy, or exact but rough, the local models average, and the global side is a model of signal and noise
+   (``noisy_search.py``). Tests show which they are (``replicate.py``, ``probe.py``).
 
 Each model is conditioned on fantasies at pending points: its own predictions, but no less than the best value so far.
 In the global model, outliers have the worst of the other values. The local side ignores them.
@@ -32,11 +32,13 @@ from typing import Any, ClassVar, NamedTuple
 from dale.history.seeding import RandomStreams
 from dale.history.snapshot import Snapshot
 from dale.methods.base import Capabilities, Proposal, changed_settings
+from dale.methods.default.candidates import LocalCandidate, LocalCandidates
 from dale.methods.default.failed_option import propose_failed_option
 from dale.methods.default.global_search import GlobalSearch
-from dale.methods.default.local_search import LocalCandidate, LocalCandidates, LocalSearch
+from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.noisy_search import NoisySearch
-from dale.methods.default.replicate import propose_replicate, without_replicate
+from dale.methods.default.probe import propose_probe
+from dale.methods.default.replicate import propose_replicate
 from dale.methods.default.selection import select
 from dale.methods.default.settings import GlobalSettings, SelectionSettings, TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import RegionReplay
@@ -68,7 +70,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 9
+    revision: ClassVar[int] = 10
     capabilities: ClassVar[Capabilities] = Capabilities(
         input_constraints=True, outcome_constraints=True, held_parameters=True, replicates=True
     )
@@ -100,19 +102,18 @@ class DefaultMethod:
         if first is not None:
             return first
         history = snapshot.history
-        noise = history.observations.noise
-        is_noisy = noise.modelled
-        observations = history.observations.inliers
-        if not is_noisy:
-            observations = without_replicate(observations, history)
+        noise, observations = history.observations.noise, history.observations.modelled
         settings = self.trust_region or TrustRegionSettings(failure_tolerance=1)
         regions = snapshot.cache.of(RegionReplay).now(history.trials, settings).within(snapshot.domain)
         local_search = LocalSearch(snapshot, observations, self.trust_region, self.taylor, rng("local"))
-        if not (is_noisy and noise.is_detected):
-            n_failed = local_search.region_of(local_search.best, regions).n_failed
-            replicate = propose_replicate(snapshot, local_search.X[local_search.best], n_failed)
-            if replicate is not None:
-                return replicate
+        is_known = noise.is_detected if noise.modelled else observations.noise.modelled
+        if not is_known:
+            region = local_search.region_of(local_search.best, regions)
+            test = propose_replicate(snapshot, region.center, region.n_failed)
+            if test is None:
+                test = propose_probe(snapshot, observations, local_search.best_row, region, rng("local"))
+            if test is not None:
+                return test
         n_parameters = snapshot.domain.n_parameters
         early = local_search.n < self.selection.min_evaluations_per_parameter * n_parameters
         option = None if early else propose_failed_option(snapshot, local_search.X[local_search.best])
@@ -120,8 +121,8 @@ class DefaultMethod:
             return option
         local = local_search.candidates(regions, early=early)
         global_search: GlobalSearch
-        if noise.is_large:
-            global_search = noisy = NoisySearch.of(self.global_model, snapshot, rng("global"))
+        if observations.noise.is_large:
+            global_search = noisy = NoisySearch.of(self.global_model, snapshot, observations, rng("global"))
             choice = LengthScaleChoice(noisy.model.fitted.length_scale, noisy.model.posterior)
             posterior = noisy.with_pending(noisy.posterior())
         else:

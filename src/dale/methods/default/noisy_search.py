@@ -9,6 +9,7 @@ import numpy as np
 
 from dale._arrays import Matrix, Vector
 from dale.acquisition.noisy import log_knowledge_gradient, std_reduction, with_std_reduction
+from dale.history.observations import Observations
 from dale.history.snapshot import Snapshot
 from dale.methods.default.global_search import GlobalSearch
 from dale.methods.default.settings import GlobalSettings
@@ -36,9 +37,10 @@ class NoisySearch(GlobalSearch):
     model: NoisyGP
 
     @classmethod
-    def of(cls, settings: GlobalSettings, snapshot: Snapshot, rng: np.random.Generator) -> NoisySearch:
+    def of(
+        cls, settings: GlobalSettings, snapshot: Snapshot, observations: Observations, rng: np.random.Generator
+    ) -> NoisySearch:
         """The search at one state of a run."""
-        observations = snapshot.history.observations.inliers
         if settings.kernel is SquaredExponential:
             model = observations.noisy_gp  # fitted once for each state of the run
         else:
@@ -104,9 +106,12 @@ class NoisySearch(GlobalSearch):
     def allowed(self, A: Matrix) -> np.ndarray:
         """Which points (m, d) may be proposed: allowed, not failed, and not pending if the space is not finite, (m,).
 
-        In a finite space, the knowledge gradient knows what pending points are expected to tell.
+        In a finite space, the knowledge gradient knows what pending points are expected to tell. Where values are
+        exact, but rough, an observed point is not proposed again.
         """
-        new = are_separated(A, self.observations.X[self.observations.failed], MIN_DISTANCE)
+        observations = self.snapshot.history.observations
+        known = observations.failed if observations.noise.modelled else np.ones(len(observations.X), dtype=bool)
+        new = are_separated(A, observations.X[known], MIN_DISTANCE)
         if self.domain.continuous.any():
             new &= are_separated(A, self.snapshot.history.pending, MIN_DISTANCE_PENDING)
         new[new] = self.domain.allowed(A[new])

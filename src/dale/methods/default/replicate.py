@@ -15,8 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from dale._arrays import Vector
-from dale.history.history import History
-from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
 from dale.history.trial import TrialState
@@ -44,21 +42,3 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> P
     if not (domain.allowed(point)[0] and domain.contains(point)[0]):  # the user has added it, or holds other values
         return None
     return Proposal(incumbent, Reason(Source.REPLICATE, length_scale=history.length_scale))
-
-
-def without_replicate(observations: Observations, history: History) -> Observations:
-    """The observations without the replicate, or without the values that it repeats if it is lower than all of them.
-
-    The models interpolate, and there is only one value at a point to interpolate.
-    """
-    replicates = [
-        t.id for t in history.trials if t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE
-    ]
-    is_replicate = np.isin(observations.ids, replicates) & observations.has_value
-    drop = is_replicate.copy()
-    for row in np.flatnonzero(is_replicate):
-        repeated = np.all(observations.X[row] == observations.X, axis=1) & ~is_replicate & observations.has_value
-        if np.all(observations.y[row] < observations.y[repeated]):
-            drop |= repeated
-            drop[row] = False
-    return observations.rows(~drop) if drop.any() else observations

@@ -27,7 +27,7 @@ from itertools import islice
 from dale.history.history import History
 from dale.history.reason import Source
 from dale.history.trial import TrialState
-from dale.methods.default.local_search import LocalCandidate, LocalCandidates
+from dale.methods.default.candidates import LocalCandidate, LocalCandidates
 from dale.methods.default.local_step import Step
 from dale.methods.default.settings import SelectionSettings
 from dale.methods.default.trust_region import NOISY_REDUCTION

@@ -2,7 +2,7 @@
 
 const SYMBOLS = {
   initial_design: d3.symbolSquare, global: d3.symbolCircle, local: d3.symbolDiamond, replicate: d3.symbolStar,
-  failed_option: d3.symbolWye, space_filling: d3.symbolTriangle, added: d3.symbolCross, user: d3.symbolCross,
+  probe: d3.symbolStar, failed_option: d3.symbolWye, space_filling: d3.symbolTriangle, added: d3.symbolCross, user: d3.symbolCross,
 };
 
 const MANY = varied.length > 6; // parameters: their slices need the whole width
