@@ -37,6 +37,33 @@ class TestNoise:
         assert not np.allclose(a.minimiser, b.minimiser)
 
 
+class TestRoughness:
+    def test_it_is_a_share_of_the_spread_over_the_box(self):
+        problem = KINDS["rough"].problem("branin_rough10", 4)
+        points = [problem.space.check(x) for x in draws(problem.space, 2000)]
+        values = [problem.true(x) for x in points]
+        scatter = np.array([problem.noisy(x) for x in points]) - values
+        assert np.std(scatter) == pytest.approx(0.1 * np.std(values), rel=0.1)
+        assert abs(np.mean(scatter)) < 4 * np.std(scatter) / math.sqrt(2000)
+
+    def test_it_is_always_the_same_at_a_point(self):
+        problem, again = (KINDS["rough"].problem("hart3_rough1", 0) for _ in range(2))
+        x = problem.space.check(problem.minimiser)
+        assert problem.noisy(x) == problem.noisy(x) == again.noisy(x) != problem.true(x)
+
+    def test_the_trend_at_the_best_point_counts(self):
+        problem = KINDS["rough"].problem("branin_rough10", 0)
+        task = spent(KINDS["rough"].contender("default").run, Task(problem, 25), 0)
+        assert task.curve == task.observed
+
+    def test_noise_0_switches_the_smoothing_off(self):
+        problem = KINDS["rough"].problem("branin_rough10", 0)
+        smoothed, exact = (
+            spent(KINDS["rough"].contender(name).run, Task(problem, 40), 0).curve for name in ("default", "noise0")
+        )
+        assert smoothed != exact
+
+
 def numbered(regrets, constraints=None, told=None):
     """A problem over 0 .. n - 1 with given regrets, constraints and observed values."""
     return Problem(
@@ -87,7 +114,7 @@ class FakeOptimizer:
 
     made = None
 
-    def __init__(self, space, *, seed, method=None):
+    def __init__(self, space, *, seed, method=None, noise="auto"):
         self.space, self.seed, self.told = space, seed, []
         FakeOptimizer.made = self
 

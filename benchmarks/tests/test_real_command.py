@@ -14,8 +14,9 @@ from dale.space.int import Int
 from dale.space.space import Space
 from dale_bench import jsonl
 from dale_bench.contender import Spent
+from dale_bench.problems.on_cube import OnCube
 from dale_bench.real import PROBLEMS, contenders, report, runs
-from dale_bench.real.contenders import ENTRIES, OnCube, Unconditional
+from dale_bench.real.contenders import ENTRIES, Unconditional
 from dale_bench.real.problem import Real
 from dale_bench.real.runs import Run, jobs_for
 from dale_bench.real.scores import Scores, rounded

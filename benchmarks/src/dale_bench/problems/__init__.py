@@ -1,7 +1,8 @@
-"""Six benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
+"""Seven benchmarks of practical problems, `KINDS` by name, each with its problems, contenders and tables.
 
 mixed         integers, steps, options and boolean parameters
 noise         noisy values; the true regret of the recommended point counts
+rough         exact values that scatter from point to point; the trend at the best point counts
 constraints   outcome constraints; the best feasible point counts
 failures      evaluations that fail, by a hidden constraint or at random, compared with told constraints
 equalities    linear equalities, compared with parameters eliminated by hand
@@ -10,8 +11,9 @@ parallel      dale in batches and with asynchronous workers, compared with seque
 The modules:
 
 problem       a problem, and a task that counts the evaluations of a run
-mixed, noisy, constrained, failing, equal
+mixed, noisy, rough, constrained, failing, equal
               the problems
+on_cube       a task as an objective on the unit cube
 contenders    the contenders of each kind
 report        the tables
 """
@@ -26,7 +28,7 @@ from typing import TypeVar
 
 from dale_bench.contender import Contender
 from dale_bench.names import unknown
-from dale_bench.problems import constrained, contenders, equal, failing, mixed, noisy, report
+from dale_bench.problems import constrained, contenders, equal, failing, mixed, noisy, report, rough
 from dale_bench.problems.problem import Problem, Task
 from dale_bench.rows import Row, read
 from dale_bench.runner import Job, quantize, record, run_all
@@ -127,6 +129,13 @@ KINDS: dict[str, Kind] = {
             noisy.PROBLEMS,
             contenders.NOISY,
             report.noise_tables,
+        ),
+        Kind(
+            "rough",
+            "exact values with scatter of 1 and 10 %; regret of the trend at the best point",
+            rough.PROBLEMS,
+            contenders.ROUGH,
+            report.regret_tables,
         ),
         Kind(
             "constraints",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import optimize
@@ -27,9 +27,10 @@ from dale.space.point import Params
 from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS, label
-from dale_bench.peers import OURS, botorch_, optuna_, scipy_
+from dale_bench.peers import OURS, bads, botorch_, optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_torch
 from dale_bench.problems import cma_margin, equal, smac_
+from dale_bench.problems.on_cube import on_cube
 from dale_bench.problems.problem import Failed, Outcome, Task
 from dale_bench.scale.simulation import Farm, simulate
 
@@ -37,9 +38,9 @@ ROUNDING = 1e-14  # of a point of the cube
 SIGMA = 0.5  # std of the logarithm of an evaluation's time, with asynchronous workers
 
 
-def ask_and_tell(task: Task, seed: int, method: Method | None = None) -> None:
+def ask_and_tell(task: Task, seed: int, method: Method | None = None, noise: float | Literal["auto"] = "auto") -> None:
     """dale with its defaults. With noise it recommends its `best`. Failures are recorded as such."""
-    optimizer = Optimizer(task.space, seed=seed, method=method)
+    optimizer = Optimizer(task.space, seed=seed, method=method, noise=noise)
     while True:
         trial = optimizer.ask()
         try:
@@ -51,6 +52,11 @@ def ask_and_tell(task: Task, seed: int, method: Method | None = None) -> None:
         optimizer.tell(trial, value, **outcomes)
         if task.problem.noisy is not None and optimizer.best is not None:
             task.recommend(optimizer.best.params)
+
+
+def interpolating(task: Task, seed: int) -> None:
+    """dale with ``noise=0``, which takes all values as exact and smooth."""
+    ask_and_tell(task, seed, noise=0.0)
 
 
 def told(task: Task, seed: int) -> None:
@@ -234,13 +240,17 @@ DALE, RANDOM = replace(CONTENDERS["default"], run=ask_and_tell), replace(CONTEND
 TPE, GP = replace(CONTENDERS["optuna_tpe"], run=tpe), replace(CONTENDERS["optuna_gp"], run=gp)
 NEI = replace(CONTENDERS["botorch"], name="botorch_nei", label="BoTorch log NEI", run=botorch)
 COBYQA = replace(CONTENDERS["cobyqa"], run=cobyqa)
+COBYQA_IN_BOX = replace(CONTENDERS["cobyqa"], run=on_cube(scipy_.cobyqa))
+BADS = replace(CONTENDERS["bads"], run=on_cube(bads.bads))
 MARGIN = Contender("cma_margin", cma_margin.cma_margin, label("cma_margin"), True, ("cmaes",), (*OURS, "cmaes"))
 SMAC = Contender("smac", smac_.smac, label("smac"), True, ("smac",), (*OURS, "smac", "ConfigSpace"))
 TOLD = Contender("told", told, "dale (told)")
+EXACT = Contender("noise0", interpolating, "dale (noise=0)")
 
 MIXED = (DALE, TPE, GP, RANDOM)
 INTEGERS = (*MIXED, MARGIN, SMAC)  # without options
 NOISY = (DALE, GP, NEI, RANDOM)
+ROUGH = (DALE, EXACT, TPE, BADS, COBYQA_IN_BOX, RANDOM)
 CONSTRAINED = (DALE, TPE, GP, COBYQA, RANDOM)
 FAILING = (DALE, TOLD, TPE, RANDOM)
 EQUAL = (

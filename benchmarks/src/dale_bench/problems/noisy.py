@@ -6,8 +6,10 @@ Sobol sequence.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +31,8 @@ def std_over_box(function: Function) -> float:
     return float(np.std(function.true(function.from_cube(points))))
 
 
-def on_a_box(name: str, function: Function, description: str) -> Problem:
-    """A test function as a problem, including its noise."""
+def on_a_box(name: str, function: Function, description: str, noisy: Callable[[Any], float] | None = None) -> Problem:
+    """A test function as a problem, including its noise; or with other values than those of the function."""
     return Problem(
         name,
         Space.from_pairs(function.bounds),
@@ -39,7 +41,7 @@ def on_a_box(name: str, function: Function, description: str) -> Problem:
         function.minimisers[0],
         function.budget,
         description,
-        noisy=function.fun if function.noise else None,
+        noisy=function.fun if function.noise else noisy,
         source=function.source,
     )
 

@@ -45,6 +45,7 @@ class Problem:
         source: The reference.
         tolerance: Constraints above this are violated.
         fails: Whether an evaluation at a point fails; None if none does. Constraints are then not reported.
+        is_rough: Whether the noise is always the same at a point, so that no evaluation needs to be repeated.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Problem:
     source: str = "dale"
     tolerance: float = FEASIBILITY_TOLERANCE
     fails: Callable[[Any], bool] | None = None
+    is_rough: bool = False
 
     @property
     def reports_constraints(self) -> bool:
@@ -141,9 +143,15 @@ class Task:
             self.observed.append(self.observed[-1] if self.observed else math.inf)
         self.regrets.append(self.observed[-1])
 
-    def recommend(self, params: Params) -> None:
-        """Recommend a point after the last evaluation."""
-        self.regrets[-1] = self.problem.regret(params)
+    def recommend(self, params: Params, after: int | None = None) -> None:
+        """Recommend a point.
+
+        Args:
+            params: The point.
+            after: The number of evaluations from which on it is recommended; None for all so far.
+        """
+        first = len(self.regrets) - 1 if after is None else max(after - 1, 0)
+        self.regrets[first:] = [self.problem.regret(params)] * (len(self.regrets) - first)
 
     @property
     def curve(self) -> list[float]:

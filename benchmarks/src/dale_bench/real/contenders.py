@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from dale._arrays import Vector
 from dale.space.choice import Choice
 from dale.space.conditions import inactive
 from dale.space.int import Int
@@ -28,9 +27,10 @@ from dale.space.point import Params
 from dale.space.space import Space
 from dale_bench.contender import Contender
 from dale_bench.contenders import CONTENDERS
-from dale_bench.peers import bads, optuna_, scipy_
+from dale_bench.peers import optuna_, scipy_
 from dale_bench.peers.environment import quiet, seeded_numpy
 from dale_bench.problems import contenders
+from dale_bench.problems.on_cube import on_cube
 from dale_bench.problems.problem import Failed, Outcome, Task
 from dale_bench.real.problem import NOISY, NoisyTask, Real
 
@@ -57,29 +57,6 @@ class Unconditional:
         for name in inactive(values, self.task.space.conditions):
             del values[name]
         return self.task.space.check(values)
-
-
-class OnCube:
-    """A task with numbers only, as an objective on the unit cube."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.dimension = task.space.dimension
-        self.budget = task.budget
-        self.regrets = task.regrets
-        self.is_noisy = task.problem.noisy is not None
-
-    def __call__(self, u: Vector) -> float:
-        """The value at a point u (d,)."""
-        return self.task(self._params(u)).value
-
-    def recommend(self, u: Vector, after: int | None = None) -> None:
-        """Recommend a point."""
-        if isinstance(self.task, NoisyTask):
-            self.task.recommend(self._params(u), after)
-
-    def _params(self, u: Vector) -> Params:
-        return self.task.space.decode(np.clip(np.asarray(u, dtype=float).ravel(), 0.0, 1.0))
 
 
 @quiet()
@@ -176,7 +153,7 @@ def cobyqa(task: Task, seed: int) -> None:
     if task.problem.constraints is not None:
         contenders.cobyqa(task, seed)
     else:
-        scipy_.cobyqa(OnCube(task), seed)  # type: ignore[arg-type]
+        on_cube(scipy_.cobyqa)(task, seed)
 
 
 @dataclass(frozen=True)
@@ -213,7 +190,7 @@ ENTRIES: dict[str, Entry] = {
         Entry(replace(CONTENDERS["optuna_tpe"], run=tpe)),
         Entry(replace(CONTENDERS["optuna_gp"], run=gp)),
         Entry(replace(CONTENDERS["skopt"], run=skopt), _needs_plain_values),
-        Entry(replace(CONTENDERS["bads"], run=lambda task, seed: bads.bads(OnCube(task), seed)), _needs_numbers),  # type: ignore[arg-type]
+        Entry(contenders.BADS, _needs_numbers),
         Entry(replace(CONTENDERS["cobyqa"], run=cobyqa), _needs_exact_real_numbers),
         Entry(contenders.RANDOM),
     )
