@@ -9,7 +9,7 @@ from dale_bench.problems import KINDS
 from dale_bench.rows import Row, curves_of
 
 SEEDS = range(64)  # more than any published run has
-COMPARED = ("mixed", "noise", "constraints", "failures")
+COMPARED = ("mixed", "noise", "rough", "constraints", "failures")
 HEADER = ["problems", "against", "at half of the budget", "at the end", "significantly better / worse", "runs"]
 REMARKS = (
     "problems on which dale's median is at or below that of the other",

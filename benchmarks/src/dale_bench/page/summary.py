@@ -31,8 +31,14 @@ LEVEL = "level"
 REFERENCE = "best 2009-16"
 TOLERANCES = (1e-1, 1e-5)
 HEADER = ["problems", "compared with", "measure", "dale", "best peer", "ahead"]
-NOT_PEERS = (RANDOM, "told", "sequential")  # baselines of our own problems
-OWN = {"mixed": "integers, options", "noise": "noise", "constraints": "outcome constraints", "failures": "failures"}
+NOT_PEERS = (RANDOM, "told", "noise0", "sequential")  # baselines of our own problems
+OWN = {
+    "mixed": "integers, options",
+    "noise": "noise",
+    "rough": "rough values",
+    "constraints": "outcome constraints",
+    "failures": "failures",
+}
 REMARKS = ("ahead: by more than two standard errors or with p < 0.05; otherwise they are level",)
 
 
