@@ -44,6 +44,8 @@ class TrustRegionStep:
         shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
         spread: Factor of the model's std, from the errors of earlier steps; None for 1.
         noise: Standard deviation of the noise in its value, in units of the objective; None for none.
+        is_neighbour: Whether it leads out of the box to another value of an integer or stepped parameter, where nothing
+            was known.
     """
 
     center: int
@@ -55,6 +57,7 @@ class TrustRegionStep:
     shape: tuple[tuple[float, ...], ...] | None = None
     spread: float | None = None
     noise: float | None = None
+    is_neighbour: bool = False
 
 
 @dataclass(frozen=True)

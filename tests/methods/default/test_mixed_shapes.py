@@ -8,7 +8,7 @@ import pytest
 import dale
 from dale.methods.default.local_model import LOG_EI, LocalProblem
 from dale.methods.default.local_step import best_step
-from dale.methods.default.mixed_step import neighbours, snap
+from dale.methods.default.mixed_step import is_explored, neighbours, snap
 from dale.methods.default.settings import TaylorSettings
 from dale.methods.default.shape import learn_shape
 from dale.methods.default.trust_region import TrustRegion
@@ -239,7 +239,7 @@ def test_snapping_in_a_ball_leaves_continuous_coordinates_alone():
 
 def test_neighbouring_integers_are_tried_with_and_without_moving_the_continuous_coordinates():
     frame, domain = metric(), Domain.of(SPACE)
-    A, norm = neighbours(frame, domain)
+    A, norm = neighbours(frame, domain, frame.center[None, :])
     assert len(A) == 4
     spacing = domain.spacing[INTEGER]
     np.testing.assert_allclose(np.abs(A[:, INTEGER] - frame.center[INTEGER]), spacing)
@@ -247,6 +247,48 @@ def test_neighbouring_integers_are_tried_with_and_without_moving_the_continuous_
     lengths = np.linalg.norm(frame.to_local(A), axis=1)
     np.testing.assert_allclose(lengths[2:], norm)
     assert np.all(lengths[:2] > 1.5 * norm)  # across the valley
-    A, norm = neighbours(dataclasses.replace(frame, shape=None), domain)
+    A, norm = neighbours(dataclasses.replace(frame, shape=None), domain, frame.center[None, :])
     assert len(A) == 2
     np.testing.assert_allclose(norm, spacing / frame.radius)
+
+
+def test_neighbouring_integers_are_not_tried_again_where_something_near_them_is_known():
+    ball, domain = dataclasses.replace(metric(), shape=None), Domain.of(SPACE)
+    center = ball.center
+    A, _ = neighbours(ball, domain, center[None, :])
+    near, far = A[0].copy(), A[1].copy()
+    continuous = np.flatnonzero(domain.continuous)
+    near[continuous[0]] += 0.9 * domain.spacing[INTEGER]
+    far[continuous[0]] += 1.1 * domain.spacing[INTEGER]
+    left, norm = neighbours(ball, domain, np.vstack([center, near, far]))
+    np.testing.assert_array_equal(left, A[1:])
+    np.testing.assert_allclose(norm, domain.spacing[INTEGER] / ball.radius)
+    left, _ = neighbours(ball, domain, A)
+    assert left.shape == (0, len(center))
+
+
+def test_a_run_looks_at_a_neighbouring_integer_once():
+    """The model is uncertain there, whatever is known."""
+
+    def fun(p):
+        z = 3 * p["x"] - 1
+        return 100 * (z - 0.2 * p["n"]) ** 2 + (1 - z) ** 4 + 50 * p["switch"] + abs(p["n"] - 2)
+
+    space = {"x": (0.0, 1.0), "n": dale.Int(0, 7), "switch": dale.Int(0, 1)}
+    optimizer = dale.Optimizer(space, seed=0)
+    for _ in range(50):
+        trial = optimizer.ask()
+        optimizer.tell(trial, fun(trial.params))
+    looks = [t for t in optimizer.history if t.reason.step is not None and t.reason.step.is_neighbour]
+    assert len(looks) > 0
+    assert len({(t.reason.step.center, t.params["n"], t.params["switch"]) for t in looks}) == len(looks)
+    assert optimizer.best.value < 0.1278  # the minimum for n = 2
+
+
+def test_a_second_look_at_a_neighbouring_integer_counts_as_a_step_of_the_region():
+    """Snapping moves points of a box to the next integer, where a failure has to shrink the box."""
+    domain, center = Domain.of(SPACE), metric().center
+    point = center.copy()
+    point[INTEGER] += domain.spacing[INTEGER]
+    assert not is_explored(point, center, domain, center[None, :])
+    assert is_explored(point, center, domain, point[None, :])

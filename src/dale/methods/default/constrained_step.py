@@ -266,7 +266,7 @@ def _best_snapped(models: ConstrainedModels, problem: LocalProblem, Z: Matrix, t
     """
     frame, domain = models.box.frame, problem.domain
     found = _best_end(models, problem, snap(frame, domain, frame.to_cube(Z)), target)
-    A, norm = neighbours(frame, domain)
+    A, norm = neighbours(frame, domain, problem.seen)
     wide = replace(models, box=replace(models.box, reach=max(1.0, norm)))
     neighbour = _best_end(wide, problem, A, target)
     if found is None or (neighbour is not None and neighbour[1] + math.log(NEIGHBOUR_WEIGHT) > found[1]):

@@ -25,6 +25,7 @@ from dale.methods.default.candidates import LocalCandidate, LocalCandidates, Loc
 from dale.methods.default.constrained_step import constrained_step
 from dale.methods.default.local_model import LocalProblem
 from dale.methods.default.local_step import Step, best_step
+from dale.methods.default.mixed_step import is_explored
 from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import (
     MAX_RADIUS,
@@ -336,6 +337,14 @@ class LocalSearch:
             are_separated(point[None, :], pending, MIN_DISTANCE_PENDING)[0] and not regions.covers(point[None, :])[0]
         )
 
+    def _is_neighbour(self, row: int, step: Step) -> bool:
+        """Whether a step leads to another value of a discrete parameter outside its box, where nothing is known."""
+        domain, center = self.snapshot.domain, self.X[row]
+        if domain.is_continuous or np.max(np.abs(step.z)) <= LONG_STEP:
+            return False
+        moves = bool(np.any((step.point != center) & ~domain.continuous))
+        return moves and not is_explored(step.point, center, domain, self.X)
+
     def _trial(self, row: int) -> int:
         """Id of the trial of an observation."""
         return int(self.observations.ids[self.observations.has_value][row])
@@ -362,6 +371,7 @@ class LocalSearch:
                 norm=float(np.max(np.abs(step.z))),
                 predicted_reduction=self.scale.inverse_scale(-step.mean) if reduction is None else reduction,
                 n_concurrent=self._n_concurrent(row, regions),
+                is_neighbour=self._is_neighbour(row, step),
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
                 spread=spread if self.taylor.calibrated and spread != 1 and self.center is None else None,

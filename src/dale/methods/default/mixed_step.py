@@ -2,8 +2,9 @@
 
 The region's box is searched as if all coordinates were continuous (``local_step.py``). Its best points are snapped to
 the domain, and from there log EI is maximised over the continuous coordinates. Neighbouring values of integer and
-stepped coordinates are candidates too, however small the box is. In a shape the continuous coordinates follow where
-discrete ones are snapped or moved, so that points in a narrow valley stay in it.
+stepped coordinates are candidates too, however small the box is, until something near them has been observed: far from
+the box, the model has a large std whatever is known there, and would look again and again. In a shape the continuous
+coordinates follow where discrete ones are snapped or moved, so that points in a narrow valley stay in it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ N_STARTS = 4  # snapped points from which log EI is maximised
 def best_snapped(problem: LocalProblem, A: Matrix, target: float) -> Vector:
     """Of points A (m, d), snapped to the domain, the one with the highest log EI that has not been observed.
 
-    Log EI is maximised over the continuous coordinates; the others keep their values. Neighbouring integers are
-    candidates too, however small the box is. The continuous coordinates may then move as far as the integer does.
+    Log EI is maximised over the continuous coordinates; the others keep their values. Unexplored neighbouring integers
+    are candidates too, however small the box is. The continuous coordinates may then move as far as the integer does.
     The first point if all of them have been observed.
     """
     model, domain = problem.objective, problem.domain
@@ -38,8 +39,7 @@ def best_snapped(problem: LocalProblem, A: Matrix, target: float) -> Vector:
     if len(new) == 0:
         return A[0]
     z, log_ei = _maximized(problem, new, 1.0, target)
-    near, norm = neighbours(model.frame, domain)
-    near = np.array([a for a in near if a.tobytes() not in seen])
+    near, norm = neighbours(model.frame, domain, problem.seen)
     if len(near):
         z_neighbour, log_ei_neighbour = _maximized(problem, near, max(1.0, norm), target)
         if log_ei_neighbour + math.log(NEIGHBOUR_WEIGHT) > log_ei:
@@ -66,11 +66,11 @@ def _shortest(shape: Matrix, steps: Matrix, held: np.ndarray) -> Matrix:
     return np.asarray(steps[:, held] @ (shape @ np.linalg.pinv(shape[held])).T)
 
 
-def neighbours(frame: Ellipsoid, domain: Domain) -> tuple[Matrix, float]:
+def neighbours(frame: Ellipsoid, domain: Domain, seen: Matrix) -> tuple[Matrix, float]:
     """The center with one integer or stepped coordinate moved to the next or previous value, (m, d).
 
-    In a shape also with the continuous coordinates following. The second result is the largest norm, in radii, of the
-    shortest steps that lead to these values.
+    In a shape also with the continuous coordinates following. Without those that are explored by the points seen
+    (n, d). The second result is the largest norm, in radii, of the shortest steps that lead to these values.
     """
     center, free = frame.center, domain.free(frame.center)
     stepped = np.flatnonzero(domain.ordered & ~domain.continuous & domain.active(center[None, :])[0])
@@ -82,7 +82,19 @@ def neighbours(frame: Ellipsoid, domain: Domain) -> tuple[Matrix, float]:
     if frame.shape is not None:
         steps = _shortest(frame.shape, steps, ~free)
         A = np.vstack([A, domain.snap(np.clip(np.where(free, center + steps, A), 0.0, 1.0))])
-    return A, float(np.max(np.linalg.norm(frame.to_local(center + steps), axis=1), initial=0.0))
+    norm = float(np.max(np.linalg.norm(frame.to_local(center + steps), axis=1), initial=0.0))
+    return A[[not is_explored(a, center, domain, seen) for a in A]], norm
+
+
+def is_explored(point: Vector, center: Vector, domain: Domain, seen: Matrix) -> bool:
+    """Whether something is known near a point (d,) with other values of the discrete coordinates than a center (d,).
+
+    A point seen (n, d) has the same values of the discrete coordinates, and continuous ones at most as far away as the
+    discrete ones are from the center.
+    """
+    free, differences = domain.free(center), np.abs(seen - point)
+    distance = np.max(np.abs(point - center)[~free], initial=0.0)
+    return bool(np.any(np.all(np.where(free, differences <= distance, differences == 0), axis=1)))
 
 
 def _maximized(problem: LocalProblem, A: Matrix, reach: float, target: float) -> tuple[Vector, float]:

@@ -8,6 +8,7 @@ trusted, and a shape (``shape.py``). The ratio r = actual reduction / predicted 
                                                            (``failure_tolerance``), and at once after a short step
     exactly the value of the center                        a failure, but D doubles: a plateau has no slope
     otherwise                                              D is halved after a very short step
+    the first look at a neighbouring integer outside       unchanged: it says nothing about the box
 
 Steps that were proposed while m others of the same region were pending used the same information, so each of them
 counts as 1 / (m + 1) of a failure.
@@ -119,6 +120,8 @@ class TrustRegion:
         An exact tie, where more than ``plateau`` was predicted, says nothing about the slope: the region grows.
         """
         predicted = step.predicted_reduction
+        if step.is_neighbour:
+            return replace(self, failures=0, n_failed=0) if actual > 0 else self
         if actual == 0 and predicted > plateau:
             return self._failed(step, max(self.radius, min(2 * self.radius, MAX_RADIUS)))
         if step.noise is not None and _is_within_noise(predicted, actual, step.noise):
