@@ -45,7 +45,7 @@ class TrustRegionStep:
         spread: Factor of the model's std, from the errors of earlier steps; None for 1.
         noise: Standard deviation of the noise in its value, in units of the objective; None for none.
         is_neighbour: Whether it leads out of the box to another value of an integer or stepped parameter, where nothing
-            was known.
+            was known; None for no.
     """
 
     center: int
@@ -57,7 +57,7 @@ class TrustRegionStep:
     shape: tuple[tuple[float, ...], ...] | None = None
     spread: float | None = None
     noise: float | None = None
-    is_neighbour: bool = False
+    is_neighbour: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,21 @@ def test_a_run_looks_at_a_neighbouring_integer_once():
 
 def test_a_second_look_at_a_neighbouring_integer_counts_as_a_step_of_the_region():
     """Snapping moves points of a box to the next integer, where a failure has to shrink the box."""
-    domain, center = Domain.of(SPACE), metric().center
-    point = center.copy()
+    domain, frame = Domain.of(SPACE), metric()
+    point = frame.center.copy()
     point[INTEGER] += domain.spacing[INTEGER]
-    assert not is_explored(point, center, domain, center[None, :])
-    assert is_explored(point, center, domain, point[None, :])
+    assert not is_explored(point, frame, domain, frame.center[None, :])
+    assert is_explored(point, frame, domain, point[None, :])
+
+
+def test_in_a_narrow_valley_a_point_beside_it_explores_nothing():
+    domain, frame = Domain.of(SPACE), metric()
+    along = neighbours(frame, domain, frame.center[None, :])[0][2]  # the continuous coordinates follow
+    beside = along.copy()
+    beside[~domain.continuous] = along[~domain.continuous]
+    free = np.flatnonzero(domain.continuous)
+    across = frame.to_local(frame.center + np.eye(len(along))[free]) - frame.to_local(frame.center)
+    narrow = free[np.argmax(np.max(np.abs(across), axis=1))]
+    beside[narrow] += domain.spacing[INTEGER]
+    assert not is_explored(along, frame, domain, beside[None, :])
+    assert is_explored(along, dataclasses.replace(frame, shape=None), domain, beside[None, :])

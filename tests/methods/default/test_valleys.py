@@ -197,8 +197,7 @@ def test_shapes_are_clearly_better(make, n_seeds):
 @pytest.mark.parametrize(
     ("make", "n_seeds"),
     [
-        (integer, 1),
-        pytest.param(integer, 6, marks=SLOW),
+        (integer, 6),
         pytest.param(options, 6, marks=SLOW),
         pytest.param(integer_and_input_constraint, 4, marks=SLOW),
         pytest.param(integer_and_outcome_constraint, 4, marks=SLOW),

@@ -339,11 +339,11 @@ class LocalSearch:
 
     def _is_neighbour(self, row: int, step: Step) -> bool:
         """Whether a step leads to another value of a discrete parameter outside its box, where nothing is known."""
-        domain, center = self.snapshot.domain, self.X[row]
+        domain = self.snapshot.domain
         if domain.is_continuous or np.max(np.abs(step.z)) <= LONG_STEP:
             return False
-        moves = bool(np.any((step.point != center) & ~domain.continuous))
-        return moves and not is_explored(step.point, center, domain, self.X)
+        moves = bool(np.any((step.point != self.X[row]) & ~domain.continuous))
+        return moves and not is_explored(step.point, step.model.frame, domain, self.X)
 
     def _trial(self, row: int) -> int:
         """Id of the trial of an observation."""
@@ -371,7 +371,7 @@ class LocalSearch:
                 norm=float(np.max(np.abs(step.z))),
                 predicted_reduction=self.scale.inverse_scale(-step.mean) if reduction is None else reduction,
                 n_concurrent=self._n_concurrent(row, regions),
-                is_neighbour=self._is_neighbour(row, step),
+                is_neighbour=True if self._is_neighbour(row, step) else None,
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
                 spread=spread if self.taylor.calibrated and spread != 1 and self.center is None else None,

@@ -83,18 +83,18 @@ def neighbours(frame: Ellipsoid, domain: Domain, seen: Matrix) -> tuple[Matrix, 
         steps = _shortest(frame.shape, steps, ~free)
         A = np.vstack([A, domain.snap(np.clip(np.where(free, center + steps, A), 0.0, 1.0))])
     norm = float(np.max(np.linalg.norm(frame.to_local(center + steps), axis=1), initial=0.0))
-    return A[[not is_explored(a, center, domain, seen) for a in A]], norm
+    return A[[not is_explored(a, frame, domain, seen) for a in A]], norm
 
 
-def is_explored(point: Vector, center: Vector, domain: Domain, seen: Matrix) -> bool:
-    """Whether something is known near a point (d,) with other values of the discrete coordinates than a center (d,).
+def is_explored(point: Vector, frame: Ellipsoid, domain: Domain, seen: Matrix) -> bool:
+    """Whether something is known near a point (d,) with other values of the discrete coordinates than the center.
 
-    A point seen (n, d) has the same values of the discrete coordinates, and continuous ones at most as far away as the
-    discrete ones are from the center.
+    A point seen (n, d) has the same values of the discrete coordinates and is, in the metric of the region, at most as
+    far from it as the center is.
     """
-    free, differences = domain.free(center), np.abs(seen - point)
-    distance = np.max(np.abs(point - center)[~free], initial=0.0)
-    return bool(np.any(np.all(np.where(free, differences <= distance, differences == 0), axis=1)))
+    same = seen[np.all((seen == point) | domain.free(frame.center), axis=1)]
+    z = frame.to_local(point)
+    return bool(np.any(np.max(np.abs(frame.to_local(same) - z), axis=1, initial=0.0) <= np.linalg.norm(z)))
 
 
 def _maximized(problem: LocalProblem, A: Matrix, reach: float, target: float) -> tuple[Vector, float]:
