@@ -58,7 +58,7 @@ class TestAnotherProblem:
                 {"method": dataclasses.replace(dale.methods.default(), n_initial=5)},
                 "method.settings.n_initial is absent in the store and 5 here",
             ),
-            ({"method": Revised()}, "^[^;]*method.revision is 10 in the store and 99 here. The file"),
+            ({"method": Revised()}, "^[^;]*method.revision is 11 in the store and 99 here. The file"),
             ({"noise": 0.1}, "noise is 'auto' in the store and 0.1 here"),
             ({"constraints": [lambda p: True]}, r"constraints is \[\] in the store and \[.*<lambda>\] here"),
             (
@@ -144,8 +144,8 @@ class TestMethods:
         changed = dataclasses.replace(default, n_initial=5, global_model=global_model)
         length_scale = {"type": "AlphaRatio", "threshold": 2.0}
         settings = {"global_model": {"type": "GlobalSettings", "length_scale": length_scale}, "n_initial": 5}
-        assert stored(dale.methods.default()) == {"name": "default", "revision": 10, "settings": {}}
-        assert stored(changed) == {"name": "default", "revision": 10, "settings": settings}
+        assert stored(dale.methods.default()) == {"name": "default", "revision": 11, "settings": {}}
+        assert stored(changed) == {"name": "default", "revision": 11, "settings": settings}
         assert stored(dale.methods.imgpo()) == {"name": "imgpo", "revision": 1, "settings": {}}
         length_scale = {"type": "AlphaRatio", "denominator": "stored"}
         settings = {"length_scale": length_scale, "regions": {"type": "RegionIdentification"}}

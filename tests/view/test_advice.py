@@ -5,8 +5,11 @@ import pytest
 import zoo
 
 import dale
+from dale.history.reason import Source
 from dale.view import advice
-from dale.view.advice import ConstraintActivity, Failures, FlatterMinimum, Irrelevant, Noise, OnBound
+from dale.view.advice import ConstraintActivity, Failures, FlatterMinimum, Irrelevant, Noise, OnBound, Roughness
+from hostile import bowl
+from noisy_runs import rough
 
 
 def of_kind(run, kind):
@@ -114,3 +117,26 @@ def test_a_run_without_a_value():
 def test_without_a_feasible_trial_no_constraint_is_said_to_be_inactive():
     assert str(ConstraintActivity(3, 3, (), (0,))) == "3 of 3 trials violate a constraint."
     assert "none is active" in str(ConstraintActivity(2, 3, (), ()))
+
+
+def test_rough_values():
+    run = dale.minimize(lambda x: bowl(x) + 0.01 * rough(x), [(0, 1)] * 2, budget=45, seed=1)
+    (found,) = of_kind(run, Roughness)
+    assert of_kind(run, Noise) == []
+    assert found.std == run.roughness > 0
+    assert str(found).startswith(f"Values are exact, but scatter by {run.roughness:.2g} (")
+    probe = next(t for t in run.history if t.reason.source is Source.PROBE)
+    assert (
+        f"beside trial {probe.reason.probe_of}, for jumps of about {probe.reason.scatter:.2g}"
+        in dale.why(run, probe).reason
+    )
+
+
+def test_specified_noise_without_an_error_of_the_best_value_is_not_roughness():
+    """The only feasible point is an outlier, which no model sees."""
+    optimizer = dale.Optimizer([(0, 1)] * 2, seed=0, noise=0.1)
+    for k in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, 1e9 if k == 5 else bowl(trial.x), constraints=[-1.0 if k == 5 else 1.0])
+    assert of_kind(optimizer.result(), Roughness) == []
+    assert len(of_kind(optimizer.result(), Noise)) == 1

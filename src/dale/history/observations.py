@@ -15,7 +15,7 @@ from dale.history.noise import NoiseEstimate, find_replicates
 from dale.history.outliers import MAX_OBSERVATIONS, find_outliers
 from dale.history.reason import Source
 from dale.history.recommendation import Center, NoisyData, recommend
-from dale.history.roughness import is_proved, scatter
+from dale.history.roughness import proved_scatter, scatter
 from dale.history.trial import Trial, TrialState
 from dale.models.failure_boundary import FailureBoundary
 from dale.models.kernels.base import KernelFactory
@@ -130,27 +130,31 @@ class Observations:
     @cached_property
     def smoothed(self) -> Observations:
         """The inliers; where probes have proved that values are rough, with their scatter as noise."""
-        if self.noise.modelled or not is_proved(self.trials):
+        if self.noise.modelled:
+            is_seen = self.inliers.noise.modelled  # or outliers alone prove it
+            return self.inliers if is_seen else self.inliers._with_noise(replace(self.noise, known=None))
+        proved = proved_scatter(self.trials)
+        if proved == 0:
             return self.inliers
         found = self.inliers._without_replicates()  # they agree, which would deny the noise
-        std = found.scatter()
-        if std == 0:
-            return self.inliers
-        rough = replace(found)
-        rough.__dict__.update(inliers=rough, noise=NoiseEstimate.of_scatter(std, found.y[found.has_value]))
-        return rough
+        std = found.scatter() or proved
+        return found._with_noise(NoiseEstimate.of_scatter(std, found.y[found.has_value]))
+
+    def _with_noise(self, noise: NoiseEstimate) -> Observations:
+        """The same inliers with this noise."""
+        noisy = replace(self)
+        noisy.__dict__.update(inliers=noisy, noise=noise)
+        return noisy
 
     @cached_property
     def modelled(self) -> Observations:
-        """What a method models: the same; where values are exact and smooth, without what only tests that.
+        """What a method models: the smoothed values; where they are exact, without what only tests that.
 
         A model that interpolates can have one value at a point only, and probes would count like points that say more.
         """
         if self.smoothed.noise.modelled:
             return self.smoothed
-        found = self.inliers._without_replicates()
-        is_probe = found._is_from(Source.PROBE)
-        return found.rows(~is_probe) if is_probe.any() else found
+        return self.inliers._without_replicates()._without_probes()
 
     @property
     def roughness(self) -> float:
@@ -181,6 +185,19 @@ class Observations:
             if np.all(self.y[row] < self.y[repeated]):
                 drop |= repeated
                 drop[row] = False
+        return self.rows(~drop) if drop.any() else self
+
+    def _without_probes(self) -> Observations:
+        """The observations without probes, or without the point beside which one lies if it is far lower than that."""
+        is_probe = self._is_from(Source.PROBE)
+        drop = is_probe.copy()
+        for row in np.flatnonzero(is_probe)[np.argsort(-self.y[is_probe], kind="stable")]:  # the lowest one last
+            reason = self.trials[self.ids[row]].reason
+            center = np.flatnonzero(self.ids == reason.probe_of)
+            if len(center) and self.y[row] < self.y[center[0]] - (reason.scatter or 0.0):
+                beside = [self.trials[i].reason.probe_of == reason.probe_of for i in self.ids.tolist()]
+                drop |= np.array(beside)
+                drop[center], drop[row] = True, False
         return self.rows(~drop) if drop.any() else self
 
     @cached_property

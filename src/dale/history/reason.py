@@ -44,8 +44,8 @@ class TrustRegionStep:
         shape: Shape of the region (``models/ellipsoid.py``), by rows; None for a ball.
         spread: Factor of the model's std, from the errors of earlier steps; None for 1.
         noise: Standard deviation of the noise in its value, in units of the objective; None for none.
-        is_neighbour: Whether it leads out of the box to another value of an integer or stepped parameter, where nothing
-            was known; None for no.
+        is_neighbour: Whether it leads out of the box to the next value of an integer or stepped parameter, near which
+            nothing was known; None for no.
     """
 
     center: int

@@ -227,6 +227,8 @@ def _steps(trials: Sequence[Trial]) -> Iterator[Trial]:
     """The trials of local steps that reduced the objective, the last one first."""
     for trial in reversed(trials):
         step = trial.reason.step
+        if trial.state is TrialState.PENDING:  # so that the observations are a function of the values
+            continue
         if step is not None and not step.constraint_scales and trials[step.center].state is TrialState.COMPLETE:
             yield trial
 

@@ -178,7 +178,7 @@ class Result(Viewable, Tabular, OptimizeResult):
                 lines.append(f"            {_error(self)}")
             lines.append(f"best point  {format_point(self.params)}")
         if self.get("roughness"):
-            lines.append(f"roughness   {self.roughness:.2g}: by this much, exact values scatter around the models")
+            lines.append(f"roughness   {self.roughness:.2g}: standard deviation of exact values around the models")
         if self.get("fixed"):
             lines.append(f"{'held':<11} {format_point(self.fixed)}")
         for k, m in enumerate(self.local_minima, 1):

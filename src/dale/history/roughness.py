@@ -50,14 +50,17 @@ def scatter(X: Matrix, z: Vector, trials: Sequence[Trial]) -> float:
     return noisy.noise_at_center if noisy.loss < exact.loss - MIN_GAIN else 0.0
 
 
-def is_proved(trials: Sequence[Trial]) -> bool:
-    """Whether two probes beside a trial prove that values are rough."""
+def proved_scatter(trials: Sequence[Trial]) -> float:
+    """The scatter that two probes beside a trial have last proved; 0 if none have."""
     probes: dict[int, list[Trial]] = {}
     for trial in trials:
         center = trial.reason.probe_of
         if center is not None and trial.state is TrialState.COMPLETE:
             probes.setdefault(center, []).append(trial)
-    return any(_is_rough(trials[center], beside) for center, beside in probes.items() if len(beside) == 2)
+    pairs = [(trials[center], beside) for center, beside in probes.items() if len(beside) == 2]
+    return next(
+        (beside[0].reason.scatter or 0.0 for center, beside in reversed(pairs) if _is_rough(center, beside)), 0.0
+    )
 
 
 def _is_rough(center: Trial, probes: Sequence[Trial]) -> bool:
@@ -69,8 +72,8 @@ def _is_rough(center: Trial, probes: Sequence[Trial]) -> bool:
     return _is_scatter(jump, probes[0])
 
 
-def is_smooth_beside(center: Trial, probe: Trial) -> bool:
-    """Whether one probe alone proves that values are not rough."""
+def refutes_roughness(center: Trial, probe: Trial) -> bool:
+    """Whether one probe alone shows that values do not scatter as they should: they are smooth, or there is a cliff."""
     return center.state is not TrialState.COMPLETE or not _is_scatter(abs(probe.loss - center.loss), probe)
 
 

@@ -150,7 +150,7 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
         feasible=found.feasible,
         error_text=found.error,
         source=reason.source,
-        reason=str(reason),
+        reason=_reason_text(reason),
         predicted=reason.mean,
         std=reason.std if prediction is None else prediction.std,
         error=None if prediction is None else prediction.error,
@@ -167,6 +167,14 @@ def why(run: Any, trial: Trial | int, *, space: Any = None, method: Method | Non
         corrections=found.corrections,
         direction=view.direction,
     )
+
+
+def _reason_text(reason: Reason) -> str:
+    """The reason as text; of a probe with what it tests."""
+    if reason.probe_of is None:
+        return str(reason)
+    scatter = "" if reason.scatter is None else f", for jumps of about {reason.scatter:.2g}"
+    return f"{reason}: beside trial {reason.probe_of}{scatter}"
 
 
 def _actual_reduction(view: RunView, trial: Trial) -> float | None:

@@ -7,11 +7,12 @@ import pytest
 
 import dale
 from dale.methods.default.local_model import LOG_EI, LocalProblem
+from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.local_step import best_step
 from dale.methods.default.mixed_step import is_explored, neighbours, snap
-from dale.methods.default.settings import TaylorSettings
+from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.shape import learn_shape
-from dale.methods.default.trust_region import TrustRegion
+from dale.methods.default.trust_region import TrustRegion, TrustRegionSet
 from dale.models.ellipsoid import Ellipsoid
 from dale.space.domain import Domain
 
@@ -305,3 +306,34 @@ def test_in_a_narrow_valley_a_point_beside_it_explores_nothing():
     beside[narrow] += domain.spacing[INTEGER]
     assert not is_explored(along, frame, domain, beside[None, :])
     assert is_explored(along, dataclasses.replace(frame, shape=None), domain, beside[None, :])
+
+
+def test_only_the_next_value_of_one_integer_counts_as_a_look_outside_the_box():
+    optimizer = dale.Optimizer({"a": dale.Int(0, 40), "b": dale.Int(0, 40), "x": (0.0, 1.0)}, seed=0)
+    for _ in range(40):
+        trial = optimizer.ask()
+        a, b = trial.params["a"], trial.params["b"]
+        optimizer.tell(trial, (10 * (b - a * a / 40) ** 2 + (a - 20) ** 2) / 100 + trial.params["x"] ** 2)
+    steps = [t for t in optimizer.history if t.reason.step is not None]
+    moves = [
+        [abs(t.params[name] - optimizer.history[t.reason.step.center].params[name]) for name in "ab"] for t in steps
+    ]
+    looks = [t.reason.step.is_neighbour is True for t in steps]
+    assert any(looks)
+    assert all(sorted(move) == [0, 1] for move, look in zip(moves, looks, strict=True) if look)
+    far = [sum(move) > 1 and t.reason.step.norm > 1.01 for t, move in zip(steps, moves, strict=True)]
+    assert any(far)
+    assert not any(look and is_far for look, is_far in zip(looks, far, strict=True))
+
+
+def test_next_integers_are_candidates_where_the_box_has_no_new_point():
+    space = dale.Space(a=dale.Int(0, 100), b=dale.Int(0, 100))
+    optimizer, rng = dale.Optimizer(space, seed=0), np.random.default_rng(0)
+    for a, b in rng.integers(0, 100, (15, 2)).tolist():
+        optimizer.add({"a": a, "b": b}, abs(a - 50.3) ** 0.5 + abs(b - 50.2) ** 0.5)
+    snapshot = optimizer.snapshot
+    found = LocalSearch(snapshot, snapshot.history.observations.modelled, TrustRegionSettings(), TaylorSettings(), rng)
+    center = found.X[found.best]
+    candidate = found.from_incumbent(TrustRegionSet((TrustRegion(center, 0.002),))).candidate
+    assert candidate is not None
+    np.testing.assert_allclose(np.sum(np.abs(candidate.step.point - center)), snapshot.domain.spacing[0])

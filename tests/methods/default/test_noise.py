@@ -343,3 +343,19 @@ class TestRuns:
         assert np.mean(np.max(np.abs(late - 0.3), axis=1) < 0.12) > 0.5
         assert {t.reason.source for t in result.history} == {Source.INITIAL_DESIGN, Source.GLOBAL, Source.LOCAL}
         assert all("model" in str(t.reason) and "predicted" in str(t.reason) for t in result.history[3:])
+
+
+def test_noise_that_only_an_outlier_proves_is_modelled():
+    """A replicate that fails by returning 1e12 shows that values are not exact."""
+    trend, regrets = lambda x: float(np.sum((x - 0.37) ** 2 * [1, 9])), []
+    for seed in range(3):
+        fun, optimizer = noisy(trend, 0.05, seed), dale.Optimizer([(0, 1)] * 2, seed=seed)
+        for _ in range(45):
+            trial = optimizer.ask()
+            first = trial.reason.source is Source.REPLICATE and len(replicates(optimizer.result())) == 1
+            optimizer.tell(trial, 1e12 if first else fun(trial.x))
+        modelled = optimizer.snapshot.history.observations.modelled
+        assert modelled.noise.modelled
+        assert np.nanmax(modelled.y) < 100
+        regrets.append(trend(optimizer.best.x))
+    assert np.mean(regrets) < 0.005

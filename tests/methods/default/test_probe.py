@@ -187,3 +187,11 @@ class TestModels:
                 optimizer.tell(trial, bowl(trial.x) + 0.02 * rough(trial.x))
         x = np.array([t.unit_x for t in optimizer.history if t.reason.source is not Source.REPLICATE])
         assert len(np.unique(x, axis=0)) == len(x)
+
+
+def test_a_discarded_probe_is_no_test():
+    optimizer = known(rough_bowl)
+    first = proposed(optimizer)
+    add(optimizer, first.point, 5.0, first.reason, TrialState.DISCARDED)
+    again = proposed(optimizer)
+    assert (again.reason.source, again.reason.probe_of) == (Source.PROBE, N - 1)

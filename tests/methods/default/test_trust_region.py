@@ -160,11 +160,12 @@ class TestTies:
         [region] = TrustRegionSet.replay([trial(0, MIDDLE, -10.0), trial(1, [0.5, 0.52], -10.0, local=local)]).open
         assert (region.radius, region.failures) == (radius, 1)
 
-    @pytest.mark.parametrize(("actual", "failures"), [(-3.0, 2), (0.0, 2), (0.01, 0), (5.0, 0)])
-    def test_a_step_to_a_neighbouring_integer_says_nothing_about_the_radius(self, actual, failures):
+    @pytest.mark.parametrize(("actual", "failures", "n_failed"), [(-3.0, 2, 3), (0.0, 2, 3), (0.01, 0, 0), (5.0, 0, 0)])
+    def test_a_step_to_a_neighbouring_integer_says_nothing_about_the_radius(self, actual, failures, n_failed):
+        """But a failure may be a sign of noise."""
         beyond = dataclasses.replace(step(4.0), is_neighbour=True)
         region = TrustRegion(MIDDLE, 0.1, failures=2, n_failed=2).update(beyond, actual)
-        assert (region.radius, region.failures, region.n_failed, region.confirmed) == (0.1, failures, failures, False)
+        assert (region.radius, region.failures, region.n_failed, region.confirmed) == (0.1, failures, n_failed, False)
 
     def test_a_failed_evaluation_is_neither_a_tie_nor_a_failure(self):
         [region] = TrustRegionSet.replay(

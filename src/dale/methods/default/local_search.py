@@ -42,6 +42,7 @@ from dale.models.preprocessing import are_separated
 from dale.models.transforms import Standardize
 
 MAX_OTHER_OPTIONS = 3  # number of other combinations of options from whose best observations a step is computed
+RTOL = 1e-9  # of the distance to the next value of a discrete parameter
 LONG_STEP = 1 + 1e-9  # norm of a step, in radii, above which it has left its box
 CRAWLING = 100.0  # factor of the minimum reduction after a failure: what is left is not worth further failures
 BISECTING = 1e9  # the same factor for a step that bisects the boundary of a failing set, by half at each evaluation
@@ -338,12 +339,13 @@ class LocalSearch:
         )
 
     def _is_neighbour(self, row: int, step: Step) -> bool:
-        """Whether a step leads to another value of a discrete parameter outside its box, where nothing is known."""
-        domain = self.snapshot.domain
-        if domain.is_continuous or np.max(np.abs(step.z)) <= LONG_STEP:
+        """Whether a step leads out of its box to the next value of a discrete parameter, where nothing is known."""
+        domain, distances = self.snapshot.domain, np.abs(step.point - self.X[row])
+        moved = (distances > 0) & ~domain.continuous
+        is_next = np.sum(moved) == 1 and np.all(distances[moved] <= (1 + RTOL) * domain.spacing[moved])
+        if not is_next or np.max(np.abs(step.z)) <= LONG_STEP:
             return False
-        moves = bool(np.any((step.point != self.X[row]) & ~domain.continuous))
-        return moves and not is_explored(step.point, step.model.frame, domain, self.X)
+        return not is_explored(step.point, step.model.frame, domain, self.X)
 
     def _trial(self, row: int) -> int:
         """Id of the trial of an observation."""

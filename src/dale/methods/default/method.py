@@ -70,7 +70,7 @@ class DefaultMethod:
     selection: SelectionSettings = SelectionSettings()  # noqa: RUF009
     n_initial: int = 3
     name: ClassVar[str] = "default"
-    revision: ClassVar[int] = 10
+    revision: ClassVar[int] = 11
     capabilities: ClassVar[Capabilities] = Capabilities(
         input_constraints=True, outcome_constraints=True, held_parameters=True, replicates=True
     )

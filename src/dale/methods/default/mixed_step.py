@@ -36,10 +36,10 @@ def best_snapped(problem: LocalProblem, A: Matrix, target: float) -> Vector:
     A = snap(model.frame, domain, A)
     seen = {x.tobytes() for x in problem.seen}
     new = np.array([a for a in A if a.tobytes() not in seen]).reshape(-1, A.shape[1])
-    if len(new) == 0:
-        return A[0]
-    z, log_ei = _maximized(problem, new, 1.0, target)
     near, norm = neighbours(model.frame, domain, problem.seen)
+    if len(new) + len(near) == 0:
+        return A[0]
+    z, log_ei = _maximized(problem, new, 1.0, target) if len(new) else (np.zeros(A.shape[1]), -math.inf)
     if len(near):
         z_neighbour, log_ei_neighbour = _maximized(problem, near, max(1.0, norm), target)
         if log_ei_neighbour + math.log(NEIGHBOUR_WEIGHT) > log_ei:

@@ -15,7 +15,7 @@ import numpy as np
 from dale._arrays import Vector
 from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
-from dale.history.roughness import is_smooth_beside
+from dale.history.roughness import refutes_roughness
 from dale.history.snapshot import Snapshot
 from dale.history.trial import Trial, TrialState
 from dale.methods.base import Proposal
@@ -41,7 +41,7 @@ def propose_probe(
     trials = snapshot.history.trials
     if observations.noise.level > 0 or snapshot.is_constrained or not _has_replicate(trials):
         return None
-    tested = {t.reason.probe_of: t for t in trials if t.reason.probe_of is not None and not t.retry}
+    tested = {t.reason.probe_of: t for t in trials if t.reason.probe_of is not None and _counts(t)}
     second = _second(snapshot, *next(reversed(tested.items()))) if tested else None
     if second is not None:
         return second
@@ -54,6 +54,11 @@ def propose_probe(
     return _beside(snapshot, region.center + _short_step(snapshot, region, rng), trials[center], scatter)
 
 
+def _counts(probe: Trial) -> bool:
+    """Whether a probe is a test: not one that is evaluated again or was discarded."""
+    return not probe.retry and probe.state is not TrialState.DISCARDED
+
+
 def _has_replicate(trials: tuple[Trial, ...]) -> bool:
     """Whether the value of a replicate is known."""
     return any(t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE for t in trials)
@@ -63,8 +68,8 @@ def _second(snapshot: Snapshot, center_id: int, last: Trial) -> Proposal | None:
     """The mirror image of the last probe, if that has no counterpart yet and does not prove that values are smooth."""
     trials = snapshot.history.trials
     center = trials[center_id]
-    is_pair = any(t.reason.probe_of == center_id and t.id < last.id and not t.retry for t in trials)
-    if is_pair or last.state is not TrialState.COMPLETE or is_smooth_beside(center, last):
+    is_pair = any(t.reason.probe_of == center_id and t.id < last.id and _counts(t) for t in trials)
+    if is_pair or last.state is not TrialState.COMPLETE or refutes_roughness(center, last):
         return None
     return _beside(snapshot, 2 * center.unit_x - last.unit_x, center, last.reason.scatter)
 

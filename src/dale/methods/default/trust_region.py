@@ -121,7 +121,7 @@ class TrustRegion:
         """
         predicted = step.predicted_reduction
         if step.is_neighbour:
-            return replace(self, failures=0, n_failed=0) if actual > 0 else self
+            return replace(self, failures=0, n_failed=0) if actual > 0 else replace(self, n_failed=self.n_failed + 1)
         if actual == 0 and predicted > plateau:
             return self._failed(step, max(self.radius, min(2 * self.radius, MAX_RADIUS)))
         if step.noise is not None and _is_within_noise(predicted, actual, step.noise):
