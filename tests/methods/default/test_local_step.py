@@ -1,6 +1,7 @@
 """One step of a trust region: its bounds, its end point and its log EI."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,16 @@ import pytest
 import dale
 from dale.acquisition.expected_improvement import log_expected_improvement
 from dale.methods.default.local_model import LocalProblem
-from dale.methods.default.local_step import LONG_REACH, STEP_RESOLUTION, best_step, is_certain, long_box, step_box
+from dale.methods.default.local_step import (
+    ASIDE,
+    LONG_REACH,
+    STEP_RESOLUTION,
+    _aside,
+    best_step,
+    is_certain,
+    long_box,
+    step_box,
+)
 from dale.methods.default.settings import TaylorSettings, TrustRegionSettings
 from dale.methods.default.trust_region import LOW_RATIO, TrustRegion
 from dale.models.ellipsoid import Ellipsoid
@@ -310,3 +320,29 @@ def test_crashes_at_the_minimum_of_a_quadratic_do_not_end_the_local_search():
             best = min(best, value)
             optimizer.tell(trial, value)
         assert best < 5 * 0.03**2, seed  # the lowest value outside is 0.03^2
+
+
+class TestAside:
+    """A step where values are rough, which must not repeat a point whose value is known."""
+
+    frame = Ellipsoid(np.array([0.5, 0.5]), 0.1)
+    known = np.array([[0.5, 0.5], [0.55, 0.5]])
+    seen = np.array([0.5, 0.0])  # the second of them, in radii
+
+    def beside(self, distance):
+        return np.add(self.seen, [0.0, distance * ASIDE])
+
+    def aside(self, z, draws):
+        rough = SimpleNamespace(frame=self.frame, seen=self.known, log_acquisition=lambda Z, target: Z[:, 1] + target)
+        return _aside(rough, np.asarray(z), np.asarray(draws), 3.0)
+
+    def test_a_new_point_stays(self):
+        z = self.beside(1.01)
+        assert self.aside(z, [[0.9, 0.9]]).tolist() == z.tolist()
+
+    def test_a_known_one_is_replaced_by_the_best_new_one(self):
+        draws = [[0.1, 0.2], [0.3, 0.4], self.beside(0.9), [0.0, 0.5 * ASIDE]]
+        assert self.aside(self.beside(0.5), draws).tolist() == [0.3, 0.4]
+
+    def test_it_stays_where_nothing_is_new(self):
+        assert self.aside(self.seen, [[0.0, 0.0], self.seen]).tolist() == self.seen.tolist()

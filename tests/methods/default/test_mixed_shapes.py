@@ -1,6 +1,7 @@
 """The shape of a region in a mixed space: it acts on the coordinates that steps move; steps end in the domain."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -326,14 +327,36 @@ def test_only_the_next_value_of_one_integer_counts_as_a_look_outside_the_box():
     assert not any(look and is_far for look, is_far in zip(looks, far, strict=True))
 
 
+def local_search(optimizer):
+    snapshot, rng = optimizer.snapshot, np.random.default_rng(0)
+    return LocalSearch(snapshot, snapshot.history.observations.modelled, TrustRegionSettings(), TaylorSettings(), rng)
+
+
 def test_next_integers_are_candidates_where_the_box_has_no_new_point():
     space = dale.Space(a=dale.Int(0, 100), b=dale.Int(0, 100))
     optimizer, rng = dale.Optimizer(space, seed=0), np.random.default_rng(0)
     for a, b in rng.integers(0, 100, (15, 2)).tolist():
         optimizer.add({"a": a, "b": b}, abs(a - 50.3) ** 0.5 + abs(b - 50.2) ** 0.5)
-    snapshot = optimizer.snapshot
-    found = LocalSearch(snapshot, snapshot.history.observations.modelled, TrustRegionSettings(), TaylorSettings(), rng)
+    found = local_search(optimizer)
     center = found.X[found.best]
     candidate = found.from_incumbent(TrustRegionSet((TrustRegion(center, 0.002),))).candidate
     assert candidate is not None
-    np.testing.assert_allclose(np.sum(np.abs(candidate.step.point - center)), snapshot.domain.spacing[0])
+    np.testing.assert_allclose(np.sum(np.abs(candidate.step.point - center)), space.spacing[0])
+
+
+@pytest.mark.parametrize(
+    ("n", "z", "is_look"),
+    [(4, 2.0, True), (6, 2.0, False), (4, 1.0, False), (3, 2.0, False), (5, 2.0, False)],
+    ids=["next", "explored", "in the box", "not the next", "the same"],
+)
+def test_which_steps_are_first_looks(n, z, is_look):
+    space = dale.Space(n=dale.Int(0, 10), x=(0.0, 1.0))
+    optimizer = dale.Optimizer(space, seed=0)
+    for value, params in enumerate([{"n": 5, "x": 0.5}, {"n": 6, "x": 0.52}, {"n": 0, "x": 0.1}, {"n": 9, "x": 0.9}]):
+        optimizer.add(params, float(value))
+    found = local_search(optimizer)
+    frame = Ellipsoid(found.X[found.best], 0.02)
+    step = SimpleNamespace(
+        point=space.encode({"n": n, "x": 0.5}), z=np.array([z, 0.0]), model=SimpleNamespace(frame=frame)
+    )
+    assert found._is_neighbour(found.best, step) is is_look
