@@ -161,6 +161,11 @@ class GlobalModelContext:
         """Number of coordinates."""
         return self.observations.dimension
 
+    @property
+    def n_ordered(self) -> int:
+        """Number of coordinates that are not those of options, at least 1."""
+        return max(int(np.sum(self.snapshot.domain.ordered)), 1)
+
     @cached_property
     def scale(self) -> Standardize:
         """The standardisation of the values."""

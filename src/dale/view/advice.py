@@ -170,39 +170,24 @@ class Failures:
 
 @dataclass(frozen=True)
 class Noise:
-    """Values are noisy.
+    """Values are noisy; or exact but rough, so that they look noisy to the models.
 
     Attributes:
-        std: Standard deviation of the noise, ``result.noise``.
+        std: Standard deviation of the noise, ``result.noise``; of rough values ``result.roughness``.
         relative: The same as a fraction of the range of the values.
         best_std: Standard deviation of the best value, ``result.fun_std``; the noise itself where it is too small to be
-            modelled.
+            modelled; None of rough values, which are exact.
     """
 
     std: float
     relative: float
-    best_std: float
+    best_std: float | None
 
     def __str__(self) -> str:
         size = f"{self.std:.2g} ({100 * self.relative:.2g} % of the observed range)"
+        if self.best_std is None:
+            return f"Values are exact, but scatter by {size} from point to point; the models follow their trend."
         return f"Values have noise of {size}; the best value is known to ± {self.best_std:.2g}."
-
-
-@dataclass(frozen=True)
-class Roughness:
-    """Values are exact, but rough.
-
-    Attributes:
-        std: Standard deviation of the values around the models, ``result.roughness``.
-        relative: The same as a fraction of the range of the values.
-    """
-
-    std: float
-    relative: float
-
-    def __str__(self) -> str:
-        size = f"{self.std:.2g} ({100 * self.relative:.2g} % of the observed range)"
-        return f"Values are exact, but scatter by {size} from point to point; the models follow their trend."
 
 
 @dataclass(frozen=True)
@@ -232,9 +217,7 @@ class ConstraintActivity:
         return f"{text}; none is active at the best point."
 
 
-Advice = (
-    OnBound | AtFailures | FlatterMinimum | Outlook | Irrelevant | Failures | Noise | Roughness | ConstraintActivity
-)
+Advice = OnBound | AtFailures | FlatterMinimum | Outlook | Irrelevant | Failures | Noise | ConstraintActivity
 
 
 @computing()
@@ -380,14 +363,14 @@ def _failures(view: RunView) -> Failures | None:
     return Failures(n, view.snapshot.history.n_evaluated, error, counts[0].n)
 
 
-def _noise(view: RunView) -> Noise | Roughness | None:
+def _noise(view: RunView) -> Noise | None:
     best, roughness = view.snapshot.incumbent, view.snapshot.history.observations.roughness
     width = float(np.ptp(view.values)) if len(view.values) else 0.0
-    if not width > 0:
+    std = max(best.noise, roughness)
+    if std == 0 or not width > 0:
         return None
-    if roughness > 0:
-        return Roughness(roughness, roughness / width)
-    return Noise(best.noise, best.noise / width, best.std if view.is_noisy else best.noise) if best.noise > 0 else None
+    best_std = best.std if view.is_noisy else best.noise
+    return Noise(std, std / width, None if roughness > 0 else best_std)
 
 
 def _constraints(view: RunView) -> ConstraintActivity | None:

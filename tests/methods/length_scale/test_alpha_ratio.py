@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reference
 from dale.methods.length_scale.alpha_ratio import AlphaRatio
 from dale.methods.length_scale.floor import length_scale_floor
-from dale.models.gaussian_process import GaussianProcess
+from dale.models.gaussian_process import GaussianProcess, Prior
 from dale.models.kernels.squared_exponential import SquaredExponential
 
 X = np.array([[0.1, 0.2], [0.7, 0.4], [0.4, 0.9]])
@@ -26,6 +26,7 @@ class Given:
     values: object  # length-scale -> log acquisition
     n: int = 50
     dimension: int = 2
+    n_ordered: int = 2
     asked: list = field(default_factory=list)
 
     def standardised(self, prior):
@@ -191,3 +192,21 @@ def test_never_below_the_floor_unless_started_there(d, start, seed, probability)
         expected = reference.alpha_ratio_step(old, new, previous, candidate)
         assert choice.length_scale == pytest.approx(expected, rel=1e-12)
         l = choice.length_scale
+
+
+@pytest.mark.parametrize("n_ordered", [2, 5])
+def test_a_large_variance_reduces_it_down_to_the_floor_of_the_coordinates_that_are_not_of_options(n_ordered):
+    """Close points with opposite values: every length-scale above the floor extrapolates them without end."""
+    points = np.random.default_rng(0).random((20, 2))
+    points, values = np.vstack([points, points + 0.001]), np.repeat([1.0, -1.0], 20)
+
+    @dataclass
+    class Steep(Given):
+        def posterior(self, length_scale):
+            return GaussianProcess.fit(SquaredExponential(length_scale), points, values, Prior(0.0, 1.0))
+
+    context = Steep(0.8, lambda l: 0.0, n=200, dimension=5, n_ordered=n_ordered)
+    choice = AlphaRatio(max_variance_ratio=4.0).choose(context)
+    least = length_scale_floor(200, n_ordered)
+    assert choice.cooled
+    assert least < choice.length_scale <= math.sqrt(2) * least

@@ -23,6 +23,7 @@ class Observed:
     def __init__(self, X, y):
         self.X, self.y = X, y
         self.n, self.dimension = X.shape
+        self.n_ordered = self.dimension
 
     def posterior(self, length_scale):
         return GaussianProcess.fit(SquaredExponential(length_scale), self.X, self.y)

@@ -92,6 +92,11 @@ class GlobalSearch:
         """Number of coordinates."""
         return self.observations.dimension
 
+    @property
+    def n_ordered(self) -> int:
+        """Number of coordinates that are not those of options, at least 1."""
+        return max(int(np.sum(self.domain.ordered)), 1)
+
     @cached_property
     def starts(self) -> Matrix:
         """Starting points of the search, (m, d)."""

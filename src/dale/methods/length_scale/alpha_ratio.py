@@ -42,8 +42,8 @@ class AlphaRatio:
         threshold: alpha-bar_r.
         min_correlation: c-bar of the floor.
         max_variance_ratio: If the maximum-likelihood variance exceeds the variance in use by more than this factor, the
-            length-scale is too large for the data and is reduced without comparing acquisition values. None (the
-            paper): never.
+            length-scale is too large for the data and is reduced without comparing acquisition values, down to the
+            floor of the coordinates that are not those of options. None (the paper): never.
         denominator: What the acquisition value at the smaller length-scale is divided by.
 
     Examples:
@@ -78,7 +78,9 @@ class AlphaRatio:
         l_floor = length_scale_floor(context.n, context.dimension, self.min_correlation)  # line 2
         old = context.posterior(l_old)
         mismatch = False
-        while self._variance_mismatch(old) and l_old / math.sqrt(2) > l_floor:
+        # of the coordinates of an option one is 1 and the others are 0: they have no range that points must cover
+        l_least = length_scale_floor(context.n, context.n_ordered, self.min_correlation)
+        while self._variance_mismatch(old) and l_old / math.sqrt(2) > l_least:
             l_old, mismatch = l_old / math.sqrt(2), True
             old = context.posterior(l_old)
         l_new = max(l_old / 2, l_floor)  # line 3

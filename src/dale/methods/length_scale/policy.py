@@ -35,6 +35,11 @@ class LengthScaleContext(Protocol):
         """Number of coordinates."""
         ...
 
+    @property
+    def n_ordered(self) -> int:
+        """Number of coordinates that are not those of options, at least 1."""
+        ...
+
     def posterior(self, length_scale: float) -> GaussianProcess:
         """The global model with this length-scale and its maximum-likelihood mean and variance."""
         ...

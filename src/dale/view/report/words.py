@@ -16,7 +16,7 @@ from dale.history.reason import Source
 from dale.history.result import with_std
 from dale.history.stopping import Status
 from dale.space.point import short_repr
-from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, OnBound, Roughness, advice
+from dale.view.advice import Advice, ConstraintActivity, Failures, Noise, OnBound, advice
 from dale.view.data.predictions import calibration_data
 from dale.view.forecast import Outlook
 from dale.view.run_view import RunView
@@ -25,7 +25,6 @@ N_DIGITS = 8  # of the best value
 MAX_TEXT = 400  # characters of a value of the user's
 RECENT = 0.2  # fraction of the evaluations: an improvement among the last of them is recent
 MANY_FAILURES = 0.2  # fraction of the evaluations from which the first advice is to look at the errors
-IN_LINES = Failures | Noise | Roughness | ConstraintActivity | Outlook  # advice that is not listed among the limits
 N_COVERAGE = 10  # predictions from which their calibration is stated
 UNEXPLORED = "No method can rule out a {} value in parts of the space that have not been explored."
 
@@ -33,7 +32,7 @@ UNEXPLORED = "No method can rule out a {} value in parts of the space that have 
 def summary_of(view: RunView, *, live: bool, budget: int | None, message: str | None) -> dict[str, Any]:
     """The summary as JSON data: lists of sentences."""
     items = advice(view)
-    stated = [str(item) for item in items if not isinstance(item, IN_LINES)]
+    stated = [str(item) for item in items if not isinstance(item, Failures | Noise | ConstraintActivity | Outlook)]
     return {
         "status": _status(view, live=live, budget=budget, message=message),
         "best": _best(view),
@@ -176,7 +175,7 @@ def _lines(view: RunView, items: tuple[Advice, ...]) -> list[list[str]]:
     no_constraints = "no outcome constraints" if view.snapshot.domain.allowed_set is None else "on the inputs only"
     rows = [
         ["Trials", trials],
-        ["Noise", found.get(Noise, found.get(Roughness, "none detected" if view.inliers else "not known yet"))],
+        ["Noise", found.get(Noise, "none detected" if view.inliers else "not known yet")],
         ["Failures", found.get(Failures, "none")],
         ["Constraints", found.get(ConstraintActivity, no_constraints)],
     ]
