@@ -173,8 +173,8 @@ def _reason_text(reason: Reason) -> str:
     """The reason as text; of a probe with what it tests."""
     if reason.probe_of is None:
         return str(reason)
-    scatter = "" if reason.scatter is None else f", for jumps of about {reason.scatter:.2g}"
-    return f"{reason}: beside trial {reason.probe_of}{scatter}"
+    scatter = "" if reason.scatter is None else f", jumps of about {reason.scatter:.2g}"
+    return f"{reason} (trial {reason.probe_of}{scatter})"
 
 
 def _actual_reduction(view: RunView, trial: Trial) -> float | None:
