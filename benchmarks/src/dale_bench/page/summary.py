@@ -250,7 +250,7 @@ def time_line(found: SuiteRuns) -> Iterator[Line]:
         f"time of a proposal, BBOB, d = {d}",
         ", ".join(map(label, peers)),
         "milliseconds, median over runs",
-        f"{times[DALE]:.2g}",
+        f"{times[DALE]:.3g}",
         f"{times[best]:.2g} ({label(best)})",
         "dale" if times[DALE] < times[best] else label(best),
     )
