@@ -10,6 +10,7 @@ from dale.methods.default.local_search import LocalSearch
 from dale.methods.default.trust_region import TrustRegionSet
 from dale.models.preprocessing import POINT_RESOLUTION
 from dale.optim.projected_newton import FunctionValues, Tolerance, minimize_on_box
+from dale.space.domain import Domain
 
 SPACE = dale.Space(x=(0.0, 1.0), n=dale.Int(0, 10), c=dale.Choice(["u", "v", "w"]))
 
@@ -159,3 +160,12 @@ def test_each_start_of_a_minimisation_may_have_its_own_box():
         np.testing.assert_allclose(X[i], one[0], rtol=0, atol=1e-10)
         assert values[i] == pytest.approx(value[0], rel=1e-12)
     assert np.all((lower <= X) & (upper >= X))
+
+
+def test_ordered_coordinates_are_counted_as_all_are_whether_held_or_not():
+    """Observations have several values of a parameter that one proposal holds."""
+    domain = Domain.of(SPACE)
+    assert (domain.dimension, domain.n_ordered) == (5, 2)
+    held = domain.holding({"x": 0.3})
+    assert (held.dimension, held.n_ordered) == (5, 2)
+    assert Domain.of(dale.Space(c=dale.Choice(["u", "v", "w"]))).n_ordered == 1

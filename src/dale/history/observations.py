@@ -190,14 +190,14 @@ class Observations:
     def _without_probes(self) -> Observations:
         """The observations without probes, or without the point beside which one lies if it is far lower than that."""
         is_probe = self._is_from(Source.PROBE)
-        drop = is_probe.copy()
-        for row in np.flatnonzero(is_probe)[np.argsort(-self.y[is_probe], kind="stable")]:  # the lowest one last
+        drop, lower = is_probe.copy(), {}  # lower: the row of the lowest probe, by that of its center
+        for row in np.flatnonzero(is_probe)[np.argsort(-self.y[is_probe], kind="stable")].tolist():
             reason = self.trials[self.ids[row]].reason
             center = np.flatnonzero(self.ids == reason.probe_of)
             if len(center) and self.y[row] < self.y[center[0]] - (reason.scatter or 0.0):
-                beside = [self.trials[i].reason.probe_of == reason.probe_of for i in self.ids.tolist()]
-                drop |= np.array(beside)
-                drop[center], drop[row] = True, False
+                lower[int(center[0])] = row
+        drop[list(lower.values())] = False
+        drop[list(lower)] = True
         return self.rows(~drop) if drop.any() else self
 
     @cached_property

@@ -227,9 +227,11 @@ def _steps(trials: Sequence[Trial]) -> Iterator[Trial]:
     """The trials of local steps that reduced the objective, the last one first."""
     for trial in reversed(trials):
         step = trial.reason.step
-        if trial.state is TrialState.PENDING:  # so that the observations are a function of the values
+        if (
+            step is None or trial.state is TrialState.PENDING
+        ):  # of which a resumed run knows more than the first one did
             continue
-        if step is not None and not step.constraint_scales and trials[step.center].state is TrialState.COMPLETE:
+        if not step.constraint_scales and trials[step.center].state is TrialState.COMPLETE:
             yield trial
 
 

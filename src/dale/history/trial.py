@@ -108,6 +108,11 @@ def is_evidence(trial: Trial) -> bool:
     return trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry
 
 
+def is_void(trial: Trial) -> bool:
+    """Whether a trial will never say anything: discarded, or retried after a transient failure."""
+    return trial.retry or trial.state is TrialState.DISCARDED
+
+
 def kept_error(text: str) -> str:
     """An error as a run keeps it: a very long one without its middle. The cause is at the end, the context before it.
 

@@ -164,7 +164,7 @@ class GlobalModelContext:
     @property
     def n_ordered(self) -> int:
         """Number of coordinates that are not those of options, at least 1."""
-        return max(int(np.sum(self.snapshot.domain.ordered)), 1)
+        return self.snapshot.domain.n_ordered
 
     @cached_property
     def scale(self) -> Standardize:

@@ -103,6 +103,11 @@ class Domain:
         return self.space.dimension
 
     @cached_property
+    def n_ordered(self) -> int:
+        """Number of coordinates that are not those of options, at least 1; as all of them, whether held or not."""
+        return max(int(np.sum(self.space.ordered)), 1)
+
+    @cached_property
     def n_parameters(self) -> int:
         """Number of parameters that vary; a parameter with options may take several coordinates."""
         held = () if self.held is None else self.held.values

@@ -267,7 +267,7 @@ def test_neighbouring_integers_are_reached_however_small_the_region_is(kind, sha
     X = np.vstack([center, np.column_stack([n, 0.5 - 0.6 * (n - best) + rng.uniform(-0.05, 0.05, 60)])])
     X = domain.snap(X)
     X = X[fun(X) >= fun(X[:1])]
-    if not shapes:  # in a ball, points beside the valley count as exploration of their integer
+    if not shapes:  # in a ball, the observations with this integer are near enough to count as exploration
         X = X[X[:, 0] != best]
     C = X[:, 1:] - 0.6 if kind == "outcome" else X[:, :0]
     p = dataclasses.replace(

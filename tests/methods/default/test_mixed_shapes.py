@@ -269,7 +269,7 @@ def test_neighbouring_integers_are_not_tried_again_where_something_near_them_is_
     assert left.shape == (0, len(center))
 
 
-def test_a_run_looks_at_a_neighbouring_integer_once():
+def test_a_run_explores_a_neighbouring_integer_once():
     """The model is uncertain there, whatever is known."""
 
     def fun(p):
@@ -281,13 +281,13 @@ def test_a_run_looks_at_a_neighbouring_integer_once():
     for _ in range(50):
         trial = optimizer.ask()
         optimizer.tell(trial, fun(trial.params))
-    looks = [t for t in optimizer.history if t.reason.step is not None and t.reason.step.is_neighbour]
-    assert len(looks) > 0
-    assert len({(t.reason.step.center, t.params["n"], t.params["switch"]) for t in looks}) == len(looks)
+    explored = [t for t in optimizer.history if t.reason.step is not None and t.reason.step.is_neighbour]
+    assert len(explored) > 0
+    assert len({(t.reason.step.center, t.params["n"], t.params["switch"]) for t in explored}) == len(explored)
     assert optimizer.best.value < 0.1278  # the minimum for n = 2
 
 
-def test_a_second_look_at_a_neighbouring_integer_counts_as_a_step_of_the_region():
+def test_a_further_step_to_a_neighbouring_integer_counts_as_one_inside_the_box():
     """Snapping moves points of a box to the next integer, where a failure has to shrink the box."""
     domain, frame = Domain.of(SPACE), metric()
     point = frame.center.copy()
@@ -300,7 +300,6 @@ def test_in_a_narrow_valley_a_point_beside_it_explores_nothing():
     domain, frame = Domain.of(SPACE), metric()
     along = neighbours(frame, domain, frame.center[None, :])[0][2]  # the continuous coordinates follow
     beside = along.copy()
-    beside[~domain.continuous] = along[~domain.continuous]
     free = np.flatnonzero(domain.continuous)
     across = frame.to_local(frame.center + np.eye(len(along))[free]) - frame.to_local(frame.center)
     narrow = free[np.argmax(np.max(np.abs(across), axis=1))]
@@ -309,7 +308,7 @@ def test_in_a_narrow_valley_a_point_beside_it_explores_nothing():
     assert is_explored(along, dataclasses.replace(frame, shape=None), domain, beside[None, :])
 
 
-def test_only_the_next_value_of_one_integer_counts_as_a_look_outside_the_box():
+def test_only_the_next_value_of_one_integer_counts_as_a_neighbour():
     optimizer = dale.Optimizer({"a": dale.Int(0, 40), "b": dale.Int(0, 40), "x": (0.0, 1.0)}, seed=0)
     for _ in range(40):
         trial = optimizer.ask()
@@ -319,12 +318,12 @@ def test_only_the_next_value_of_one_integer_counts_as_a_look_outside_the_box():
     moves = [
         [abs(t.params[name] - optimizer.history[t.reason.step.center].params[name]) for name in "ab"] for t in steps
     ]
-    looks = [t.reason.step.is_neighbour is True for t in steps]
-    assert any(looks)
-    assert all(sorted(move) == [0, 1] for move, look in zip(moves, looks, strict=True) if look)
+    explored = [t.reason.step.is_neighbour is True for t in steps]
+    assert any(explored)
+    assert all(sorted(move) == [0, 1] for move, is_next in zip(moves, explored, strict=True) if is_next)
     far = [sum(move) > 1 and t.reason.step.norm > 1.01 for t, move in zip(steps, moves, strict=True)]
     assert any(far)
-    assert not any(look and is_far for look, is_far in zip(looks, far, strict=True))
+    assert not any(is_next and is_far for is_next, is_far in zip(explored, far, strict=True))
 
 
 def local_search(optimizer):
@@ -345,11 +344,11 @@ def test_next_integers_are_candidates_where_the_box_has_no_new_point():
 
 
 @pytest.mark.parametrize(
-    ("n", "z", "is_look"),
+    ("n", "z", "is_neighbour"),
     [(4, 2.0, True), (6, 2.0, False), (4, 1.0, False), (3, 2.0, False), (5, 2.0, False)],
     ids=["next", "explored", "in the box", "not the next", "the same"],
 )
-def test_which_steps_are_first_looks(n, z, is_look):
+def test_which_steps_lead_to_an_unexplored_neighbour(n, z, is_neighbour):
     space = dale.Space(n=dale.Int(0, 10), x=(0.0, 1.0))
     optimizer = dale.Optimizer(space, seed=0)
     for value, params in enumerate([{"n": 5, "x": 0.5}, {"n": 6, "x": 0.52}, {"n": 0, "x": 0.1}, {"n": 9, "x": 0.9}]):
@@ -359,4 +358,4 @@ def test_which_steps_are_first_looks(n, z, is_look):
     step = SimpleNamespace(
         point=space.encode({"n": n, "x": 0.5}), z=np.array([z, 0.0]), model=SimpleNamespace(frame=frame)
     )
-    assert found._is_neighbour(found.best, step) is is_look
+    assert found._is_neighbour(found.best, step) is is_neighbour

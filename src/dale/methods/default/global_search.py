@@ -95,7 +95,7 @@ class GlobalSearch:
     @property
     def n_ordered(self) -> int:
         """Number of coordinates that are not those of options, at least 1."""
-        return max(int(np.sum(self.domain.ordered)), 1)
+        return self.domain.n_ordered
 
     @cached_property
     def starts(self) -> Matrix:

@@ -373,7 +373,7 @@ class LocalSearch:
                 norm=float(np.max(np.abs(step.z))),
                 predicted_reduction=self.scale.inverse_scale(-step.mean) if reduction is None else reduction,
                 n_concurrent=self._n_concurrent(row, regions),
-                is_neighbour=True if self._is_neighbour(row, step) else None,
+                is_neighbour=self._is_neighbour(row, step) or None,
                 constraint_scales=() if reduction is None else tuple(self.constraint_scales.tolist()),
                 shape=None if shape is None else tuple(map(tuple, shape.tolist())),
                 spread=spread if self.taylor.calibrated and spread != 1 and self.center is None else None,

@@ -3,8 +3,8 @@
 The region's box is searched as if all coordinates were continuous (``local_step.py``). Its best points are snapped to
 the domain, and from there log EI is maximised over the continuous coordinates. Neighbouring values of integer and
 stepped coordinates are candidates too, however small the box is, until something near them has been observed: far from
-the box, the model has a large std whatever is known there, and would look again and again. In a shape the continuous
-coordinates follow where discrete ones are snapped or moved, so that points in a narrow valley stay in it.
+the box, the model has a large std whatever is known there, and its log EI would lead there repeatedly. In a shape the
+continuous coordinates follow where discrete ones are snapped or moved, so that points in a narrow valley stay in it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dale.history.observations import Observations
 from dale.history.reason import Reason, Source
 from dale.history.roughness import refutes_roughness
 from dale.history.snapshot import Snapshot
-from dale.history.trial import Trial, TrialState
+from dale.history.trial import Trial, TrialState, is_void
 from dale.methods.base import Proposal
 from dale.methods.default.replicate import FAILURES_BEFORE_REPLICATE
 from dale.methods.default.trust_region import TrustRegion
@@ -41,7 +41,7 @@ def propose_probe(
     trials = snapshot.history.trials
     if observations.noise.level > 0 or snapshot.is_constrained or not _has_replicate(trials):
         return None
-    tested = {t.reason.probe_of: t for t in trials if t.reason.probe_of is not None and _counts(t)}
+    tested = {t.reason.probe_of: t for t in trials if t.reason.probe_of is not None and not is_void(t)}
     second = _second(snapshot, *next(reversed(tested.items()))) if tested else None
     if second is not None:
         return second
@@ -54,11 +54,6 @@ def propose_probe(
     return _beside(snapshot, region.center + _short_step(snapshot, region, rng), trials[center], scatter)
 
 
-def _counts(probe: Trial) -> bool:
-    """Whether a probe is a test: not one that is evaluated again or was discarded."""
-    return not probe.retry and probe.state is not TrialState.DISCARDED
-
-
 def _has_replicate(trials: tuple[Trial, ...]) -> bool:
     """Whether the value of a replicate is known."""
     return any(t.reason.source is Source.REPLICATE and t.state is TrialState.COMPLETE for t in trials)
@@ -68,7 +63,7 @@ def _second(snapshot: Snapshot, center_id: int, last: Trial) -> Proposal | None:
     """The mirror image of the last probe, if that has no counterpart yet and does not prove that values are smooth."""
     trials = snapshot.history.trials
     center = trials[center_id]
-    is_pair = any(t.reason.probe_of == center_id and t.id < last.id and _counts(t) for t in trials)
+    is_pair = any(t.reason.probe_of == center_id and t.id < last.id and not is_void(t) for t in trials)
     if is_pair or last.state is not TrialState.COMPLETE or refutes_roughness(center, last):
         return None
     return _beside(snapshot, 2 * center.unit_x - last.unit_x, center, last.reason.scatter)

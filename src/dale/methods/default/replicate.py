@@ -17,7 +17,7 @@ import numpy as np
 from dale._arrays import Vector
 from dale.history.reason import Reason, Source
 from dale.history.snapshot import Snapshot
-from dale.history.trial import TrialState
+from dale.history.trial import is_void
 from dale.methods.base import Proposal
 
 FAILURES_BEFORE_REPLICATE = 6  # in a row, of the region at the incumbent, before the first test
@@ -28,8 +28,7 @@ def propose_replicate(snapshot: Snapshot, incumbent: Vector, n_failed: int) -> P
     history = snapshot.history
     if n_failed < FAILURES_BEFORE_REPLICATE or history.observations.is_noise_given(incumbent):
         return None
-    replicates = [t for t in history.trials if t.reason.source is Source.REPLICATE]
-    earlier = [t for t in replicates if not t.retry and t.state is not TrialState.DISCARDED]
+    earlier = [t for t in history.trials if t.reason.source is Source.REPLICATE and not is_void(t)]
     observations, n_tests = history.observations, history.observations.n_noise_tests
     n_further = len(earlier) - n_tests(earlier[0]) if earlier else -1  # after those of the first point
     if n_further >= 0:

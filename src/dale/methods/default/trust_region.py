@@ -8,7 +8,7 @@ trusted, and a shape (``shape.py``). The ratio r = actual reduction / predicted 
                                                            (``failure_tolerance``), and at once after a short step
     exactly the value of the center                        a failure, but D doubles: a plateau has no slope
     otherwise                                              D is halved after a very short step
-    the first look at a neighbouring integer outside       unchanged: it says nothing about the box
+    the step leads to an unexplored integer outside        unchanged: it says nothing about the box
 
 Steps that were proposed while m others of the same region were pending used the same information, so each of them
 counts as 1 / (m + 1) of a failure.
@@ -47,7 +47,7 @@ from dale._arrays import Matrix, Vector
 from dale.history.closed_regions import closed_by
 from dale.history.correction import Correction
 from dale.history.reason import TrustRegionStep
-from dale.history.trial import Trial, TrialState, actual_reduction
+from dale.history.trial import Trial, TrialState, actual_reduction, is_evidence
 from dale.methods.default.settings import TrustRegionSettings
 from dale.models.ellipsoid import Ellipsoid
 from dale.models.taylor import TaylorModel
@@ -208,7 +208,7 @@ class TrustRegionSet:
         region = replace(before, radius=step.radius, shape=shape)
         counts = trial.state is TrialState.COMPLETE
         if step.constraint_scales:
-            counts = trial.state in (TrialState.COMPLETE, TrialState.FAILED) and not trial.retry
+            counts = is_evidence(trial)
         if counts and center.state is not TrialState.DISCARDED:
             plateau = PLATEAU_RTOL * abs(center.value or 0.0)
             actual = actual_reduction(step, center, trial)

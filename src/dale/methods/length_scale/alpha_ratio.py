@@ -78,7 +78,7 @@ class AlphaRatio:
         l_floor = length_scale_floor(context.n, context.dimension, self.min_correlation)  # line 2
         old = context.posterior(l_old)
         mismatch = False
-        # of the coordinates of an option one is 1 and the others are 0: they have no range that points must cover
+        # the coordinates of options have few values each: no range that points must cover
         l_least = length_scale_floor(context.n, context.n_ordered, self.min_correlation)
         while self._variance_mismatch(old) and l_old / math.sqrt(2) > l_least:
             l_old, mismatch = l_old / math.sqrt(2), True
